@@ -1,0 +1,1 @@
+"""What people ask: replays with a verdict, sweeps, capacity, calibration, reports."""

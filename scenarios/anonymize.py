@@ -1,0 +1,151 @@
+"""Recordings without their text: lengths, classes, times and what is shared, enough to replay the same.
+
+A prompt becomes the identities of its blocks of tokens, an output the runs of its sub-classes. Names of sessions,
+turns, agents, models and tools become numbers in the order in which they are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.prefix import PrefixIndex
+from tokenclass.classes import SubClass
+from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedAttempt, TaggedSession, TaggedTurn
+from tokenclass.tagger import Tagger
+from traces.model import (
+    Attempt,
+    LengthPrompt,
+    OpaqueBlock,
+    Session,
+    SpawnLink,
+    ToolWait,
+    Turn,
+)
+
+BLOCK_TOKENS = 16
+"""Tokens of a block whose identity is kept: an engine whose KV blocks are a multiple of it finds the same prefixes."""
+
+NOTE = "anonymized: text and names left out; KV blocks of a multiple of 16 tokens are shared as in the original"
+_CUT_OFF = frozenset({"length", "max_tokens"})
+
+
+@dataclass(slots=True)
+class _Names:
+    """Numbers for names, in the order in which they are asked for."""
+
+    prefix: str
+    known: dict[str, str] = field(default_factory=dict)
+
+    def of(self, name: str) -> str:
+        return self.known.setdefault(name, f"{self.prefix}{len(self.known) + 1}")
+
+
+class Anonymizer:
+    """Strips sessions one by one; equal names and equal prefixes are recognised across them."""
+
+    def __init__(self, tagger: Tagger, *, keep_tool_names: bool = False) -> None:
+        self._tagger = tagger
+        self._keep_tool_names = keep_tool_names
+        self._index = PrefixIndex(BLOCK_TOKENS)
+        self._keys: dict[int, int] = {}
+        self._sessions = _Names("s")
+        self._turns: dict[str, _Names] = {}
+        self._agents = _Names("a")
+        self._models = _Names("m")
+        self._tools = _Names("tool")
+
+    def sessions(self, sessions: Iterable[Session]) -> Iterator[Session]:
+        """Yield each of *sessions* without its text. Raises SimtoolError for outputs that nothing classifies."""
+        for session in sessions:
+            yield self._session(session, self._tagger.tag(session))
+
+    def _session(self, session: Session, tagged: TaggedSession) -> Session:
+        return Session(
+            id=self._sessions.of(session.id),
+            turns=tuple(
+                self._turn(session, turn, labelled, tagged)
+                for turn, labelled in zip(session.turns, tagged.turns, strict=True)
+            ),
+            parent=self._link(session.parent),
+            agent=self._agents.of(session.agent) if session.agent is not None else None,
+            start_s=session.start_s,
+        )
+
+    def _turn(self, session: Session, turn: Turn, labelled: TaggedTurn, tagged: TaggedSession) -> Turn:
+        prompt, outputs = self._prefixes(labelled, tagged)
+        return Turn(
+            id=self._turn_name(session.id, turn.id),
+            prompt=prompt,
+            attempts=tuple(
+                self._attempt(attempt, labels, ids)
+                for attempt, labels, ids in zip(turn.attempts, labelled.attempts, outputs, strict=True)
+            ),
+            parent=self._turn_name(session.id, turn.parent) if turn.parent is not None else None,
+            tool_waits=tuple(self._wait(wait) for wait in turn.tool_waits),
+            user_wait_s=turn.user_wait_s,
+            model=self._models.of(turn.model) if turn.model is not None else None,
+            max_tokens=turn.max_tokens,
+        )
+
+    def _attempt(self, attempt: Attempt, labels: TaggedAttempt, ids: tuple[int, ...]) -> Attempt:
+        return Attempt(
+            output=_output(attempt, labels),
+            usage=attempt.usage,
+            times=attempt.times,
+            verdict=attempt.verdict,
+            finish_reason="length" if attempt.finish_reason in _CUT_OFF else None,
+            accepted_per_round=attempt.accepted_per_round,
+            block_ids=ids,
+        )
+
+    def _prefixes(self, labelled: TaggedTurn, tagged: TaggedSession) -> tuple[LengthPrompt, list[tuple[int, ...]]]:
+        """The prompt as identities of its blocks, and those of the blocks that each attempt goes on with."""
+        prompt = labelled.prompt
+        if isinstance(prompt, SegmentPrompt):
+            paths = [
+                tuple((2 * self._index.blocks(prompt, tagged.segments, attempt.segments)).tolist())
+                for attempt in labelled.attempts
+            ]
+            full = prompt.tokens // BLOCK_TOKENS
+            head = LengthPrompt(tokens=prompt.tokens, block_tokens=BLOCK_TOKENS, block_ids=paths[0][:full])
+            return head, [path[full:] for path in paths]
+        ids = self._numbers(prompt.block_keys)
+        outputs = [
+            self._numbers(attempt.block_keys) if attempt.block_keys is not None else () for attempt in labelled.attempts
+        ]
+        return LengthPrompt(tokens=prompt.tokens, block_tokens=_width(prompt, ids), block_ids=ids), outputs
+
+    def _numbers(self, keys: NDArray[np.uint64]) -> tuple[int, ...]:
+        """Recorded block keys as odd numbers; even ones are identities of tokens."""
+        return tuple(2 * self._keys.setdefault(key, len(self._keys)) + 1 for key in keys.tolist())
+
+    def _turn_name(self, session_id: str, turn_id: str) -> str:
+        return self._turns.setdefault(session_id, _Names("t")).of(turn_id)
+
+    def _link(self, link: SpawnLink | None) -> SpawnLink | None:
+        if link is None:
+            return None
+        turn_id = self._turn_name(link.session_id, link.turn_id) if link.turn_id is not None else None
+        return SpawnLink(session_id=self._sessions.of(link.session_id), turn_id=turn_id)
+
+    def _wait(self, wait: ToolWait) -> ToolWait:
+        name = wait.name if self._keep_tool_names else self._tools.of(wait.name)
+        return ToolWait(name=name, duration_s=wait.duration_s)
+
+
+def _width(prompt: BlockPrompt, ids: tuple[int, ...]) -> int | None:
+    return prompt.block_tokens if ids else None
+
+
+def _output(attempt: Attempt, labels: TaggedAttempt) -> tuple[OpaqueBlock, ...]:
+    """The runs of sub-classes; tokens of no known class, where they are all there is, stay so."""
+    if attempt.output and all(isinstance(block, OpaqueBlock) and block.label is None for block in attempt.output):
+        return tuple(OpaqueBlock(tokens=block.tokens) for block in attempt.output if isinstance(block, OpaqueBlock))
+    values, lengths = labels.labels.values.tolist(), labels.labels.lengths.tolist()
+    return tuple(
+        OpaqueBlock(tokens=length, label=SubClass(value).name) for value, length in zip(values, lengths, strict=True)
+    )

@@ -1,0 +1,177 @@
+"""The main question: replay a recording, with and without speculation, and answer what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import cast
+
+import numpy as np
+
+from scenarios.acceptance import choose_acceptance, is_measured
+from scenarios.answer import SCHEMA_VERSION, Answer, TraceInfo
+from scenarios.clusters import with_cluster
+from scenarios.decide import decide, replay_once
+from scenarios.draws import drawn_workload, draws_again
+from scenarios.limits import limits, stay_off
+from scenarios.load import resolve_load
+from scenarios.measure import resolve_measure
+from scenarios.options import OptionError, ReplayOptions
+from scenarios.parameters import ParameterBook
+from scenarios.platform import Platform, resolve_platform
+from scenarios.policy import engine_under
+from scenarios.recording import Progress, ReadOptions, Recording, load_workload, open_recording
+from scenarios.runsummary import RunSummary, summarise
+from scenarios.vllmcompat import bench_serve
+from simulator.config import MODELLED_ENGINE
+from simulator.replay import Replay
+from simulator.workload import Workload
+
+_LARGE_BATCH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An answer with the replays behind it."""
+
+    answer: Answer
+    workload: Workload
+    platform: Platform
+    replay: Replay
+    baseline: Replay | None
+
+
+def ask(paths: Sequence[str], read: ReadOptions, options: ReplayOptions, *, progress: Progress | None = None) -> Asked:
+    """Replay the recordings at *paths* as *options* say and judge the result.
+
+    Raises OptionError for options out of range, TraceError or SimtoolError for recordings that cannot be used.
+    """
+    book = ParameterBook()
+    try:
+        platform = with_cluster(resolve_platform(options.platform, options.cost, book), options.cluster, book)
+    except OptionError:
+        raise
+    except ValueError as error:
+        raise OptionError(str(error)) from error
+    platform = replace(platform, engine=engine_under(platform.engine, options.policy))
+    measure = resolve_measure(options.measure)
+    recording = open_recording(paths, read)
+    workload = load_workload(
+        recording,
+        read,
+        block_size=platform.engine.block_size,
+        every_prompt_twice=draws_again(options),
+        keep_ids=is_measured(platform.engine, options.acceptance),
+        progress=progress,
+    )
+    recorded_workload = workload
+    workload = drawn_workload(workload, options, book)
+    load = resolve_load(options.load, workload, book, num_replicas=platform.cluster.num_replicas)
+    gamma = platform.engine.num_speculative_tokens
+    choice = choose_acceptance(recorded_workload, workload, platform.engine, options, recording, book)
+    if gamma == 0:
+        replay = replay_once(workload, platform.engine, platform, choice, load, options.seed)
+        summary = summarise(replay, workload, platform, measure)
+        compat = bench_serve(replay, workload, summary, measure)
+        answer = _answer(recording, workload, options, book, summary, vllm_compat=compat)
+        return Asked(answer=answer, workload=workload, platform=platform, replay=replay, baseline=None)
+    decision = decide(workload, platform, choice, load, options.seed, recording.measured_tokens_per_round, measure)
+    answer = _answer(
+        recording,
+        workload,
+        options,
+        book,
+        decision.summary,
+        baseline=decision.baseline_summary,
+        verdict=decision.verdict,
+        comparison=decision.comparison,
+        classes=decision.classes,
+        gamma_curve=decision.curve,
+        break_even=decision.break_even,
+        predictions=decision.predictions,
+        vllm_compat=bench_serve(decision.speculative, workload, decision.summary, measure),
+        stay_off=stay_off(limits(decision.baseline, platform, options.platform, choice, gamma)),
+    )
+    return Asked(
+        answer=answer,
+        workload=workload,
+        platform=platform,
+        replay=decision.speculative,
+        baseline=decision.baseline,
+    )
+
+
+def _answer(
+    recording: Recording,
+    workload: Workload,
+    options: ReplayOptions,
+    book: ParameterBook,
+    summary: RunSummary,
+    **decision: object,
+) -> Answer:
+    parts: dict[str, object] = {
+        "baseline": None,
+        "verdict": None,
+        "comparison": [],
+        "classes": [],
+        "gamma_curve": [],
+        "break_even": None,
+        "predictions": [],
+        "stay_off": [],
+        **decision,
+    }
+    stays_off = cast("list[str]", parts.pop("stay_off"))
+    return Answer(
+        schema_version=SCHEMA_VERSION,
+        tool="simtool",
+        version=version("simtool"),
+        modelled_engine=MODELLED_ENGINE,
+        seed=options.seed,
+        trace=_trace_info(recording, workload),
+        replay=summary,
+        config=book.entries,
+        assumptions=recording.notes(),
+        omissions=dict(recording.log.omitted),
+        duplicates=dict(recording.log.duplicates),
+        warnings=[*_warnings(summary), *stays_off],
+        **parts,  # type: ignore[arg-type]
+    )
+
+
+def _trace_info(recording: Recording, workload: Workload) -> TraceInfo:
+    prompts = workload.attempt_prompt_tokens
+    return TraceInfo(
+        sha256=recording.sha256,
+        files=len(recording.files),
+        sessions=workload.n_sessions,
+        turns=workload.n_turns,
+        attempts=workload.n_attempts,
+        prompt_tokens=int(prompts.sum()),
+        output_tokens=int(np.sum(workload.output_tokens)),
+        straddling_tokens=recording.straddling_tokens,
+        hidden_reasoning_tokens=recording.hidden_reasoning_tokens,
+    )
+
+
+def _warnings(summary: RunSummary) -> list[str]:
+    found = []
+    refused = summary.conservation["requests_refused"]
+    truncated = summary.conservation["requests_truncated"]
+    if refused:
+        found.append(f"{refused} requests were refused: their prompts do not fit into --max-model-len")
+    if truncated:
+        found.append(f"{truncated} outputs were cut at --max-model-len")
+    if summary.num_preemptions:
+        found.append(
+            f"{summary.num_preemptions} preemptions: the KV cache is too small for this load; "
+            "lower --max-concurrency or --max-num-seqs, or give more memory"
+        )
+    if summary.prefix_cache_hit_rate_tokens == 0:
+        found.append("the prefix cache was never hit")
+    if summary.max_num_requests_running > _LARGE_BATCH * 4 * summary.num_replicas:
+        found.append(
+            f"up to {summary.max_num_requests_running} sequences ran at once: the law is declared for small, "
+            "memory-bound batches"
+        )
+    return found

@@ -1,0 +1,93 @@
+"""Composition of a recording: reads it, replays the eight combinations, rules on R3 and adds up quality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scenarios.acceptance import choose_acceptance, is_measured
+from scenarios.composition.compose import Composed, Factors, compose
+from scenarios.composition.levers import Draws, lever_runs
+from scenarios.composition.quality import QualityBudget, QualityItem, quality_budget
+from scenarios.load import resolve_load
+from scenarios.options import OptionError, ReplayOptions
+from scenarios.parameters import Parameter, ParameterBook
+from scenarios.platform import resolve_platform
+from scenarios.recording import Progress, ReadOptions, load_workload, open_recording
+from simulator import predictions
+from simulator.resample import resample
+
+
+class CompositionAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """C_total of eight combinations of levers three ways."""
+
+    trace_sha256: str
+    seed: int
+    sessions: int
+    turns: int
+    factors: Factors
+    combinations: list[Composed]
+    r3: str
+    """Ruling on orthogonal composition with all levers on, from the point estimate."""
+    r3_reason: str
+    quality: QualityBudget
+    config: dict[str, Parameter]
+    assumptions: dict[str, int]
+
+
+def composition(
+    paths: Sequence[str],
+    read: ReadOptions,
+    options: ReplayOptions,
+    quality: Sequence[QualityItem] = (),
+    quality_limit: float | None = None,
+    progress: Progress | None = None,
+) -> CompositionAnswer:
+    """C_total of the recordings at *paths* with levers on and off; resampling on means ``options.nu``.
+
+    Raises OptionError for options out of range, TraceError or SimtoolError for recordings that cannot be used.
+    """
+    if options.nu is None or options.nu < 1:
+        raise OptionError(f"--nu is {options.nu}; composition needs draws per accepted turn, at least 1")
+    if not options.platform.num_speculative_tokens:
+        raise OptionError("--gamma is 0; composition needs speculation to switch on")
+    book = ParameterBook()
+    try:
+        platform = resolve_platform(options.platform, options.cost, book)
+        budget = quality_budget(quality, quality_limit)
+    except ValueError as error:
+        raise OptionError(str(error)) from error
+    recording = open_recording(paths, read)
+    recorded = load_workload(
+        recording,
+        read,
+        block_size=platform.engine.block_size,
+        every_prompt_twice=True,
+        keep_ids=is_measured(platform.engine, options.acceptance),
+        progress=progress,
+    )
+    once, again = resample(recorded, 1.0, options.seed), resample(recorded, options.nu, options.seed)
+    draws = Draws(
+        once=once,
+        resampled=again,
+        acceptance_once=choose_acceptance(recorded, once, platform.engine, options, recording, ParameterBook()),
+        acceptance_resampled=choose_acceptance(recorded, again, platform.engine, options, recording, book),
+    )
+    load = resolve_load(options.load, once, book)
+    factors, combinations = compose(list(lever_runs(draws, platform, load, options.seed)), options.seed)
+    everything = combinations[-1]
+    ruling = predictions.r3(everything.C_total_formula_s, everything.C_total_joint_s)
+    return CompositionAnswer(
+        trace_sha256=recording.sha256,
+        seed=options.seed,
+        sessions=once.n_sessions,
+        turns=once.n_turns,
+        factors=factors,
+        combinations=combinations,
+        r3=ruling.ruling.value,
+        r3_reason=ruling.reason,
+        quality=budget,
+        config=book.entries,
+        assumptions=recording.notes(),
+    )

@@ -1,0 +1,94 @@
+"""Tables of a replay for Parquet and pandas: attempts with seconds, tokens and dollars; load over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scenarios.platform import Platform
+from scenarios.runsummary import usd_per_s
+from simulator.metrics import attributed_s, latencies
+from simulator.replay import Replay
+from simulator.workload import Workload
+from tokenclass.classes import PositionClass
+from traces.atomic import whole_file
+
+TABLE_VERSION = "1"
+
+
+def run_table(replay: Replay, workload: Workload, platform: Platform) -> pa.Table:
+    """One row an attempt, in the workload's order; null where a figure is undefined."""
+    turn = workload.attempt_turn
+    session = workload.turn_session[turn]
+    step = replay.by_step
+    times = latencies(replay)
+    gaps = np.where(step.rounds > 0, step.rounds, np.nan)
+    total_s = attributed_s(replay)
+    columns: dict[str, object] = {
+        "session_id": np.array(workload.session_ids, dtype=object)[session],
+        "turn_id": np.array(workload.turn_ids, dtype=object)[turn],
+        "attempt": np.arange(turn.size) - workload.turn_attempts[turn],
+        "attempts": np.diff(workload.turn_attempts)[turn],
+        "accepted": ~workload.attempt_rejected & replay.done,
+        "refused": replay.refused,
+        "truncated": replay.truncated,
+        "arrival_s": replay.arrival_s,
+        "scheduled_s": replay.scheduled_s,
+        "first_token_s": replay.first_token_s,
+        "finish_s": replay.finish_s,
+        **times,
+        "itl_per_step_s": times["decode_s"] / gaps,
+        "itl_per_token_s": times["tpot_s"],
+        "prompt_tokens": replay.prompt_tokens,
+        "cached_tokens": replay.hit_tokens,
+        "host_cached_tokens": replay.host_hit_tokens,
+        "output_tokens": replay.output_tokens,
+        "num_preemptions": replay.num_preemptions,
+        "replica": replay.replica,
+        "decode_replica": replay.decode_replica,
+        "kv_transfer_s": replay.kv_transfer_s,
+        "rounds": step.rounds,
+        "num_drafts": step.drafts,
+        "num_draft_tokens": step.draft_tokens,
+        "num_accepted_tokens": step.accepted_tokens,
+    }
+    for name in PositionClass:
+        columns[f"drafted_{name.name}_tokens"] = step.drafted_by_class[:, name]
+        columns[f"accepted_{name.name}_tokens"] = step.accepted_by_class[:, name]
+        columns[f"decode_gpu_{name.name}_s"] = step.decode_gpu_s_by_class[:, name]
+    columns |= {
+        "prefill_gpu_s": replay.prefill_gpu_s,
+        "draft_prefill_gpu_s": replay.draft_prefill_gpu_s,
+        "kv_load_s": replay.kv_load_s,
+        "decode_gpu_s": step.decode_gpu_s,
+        "gpu_s": total_s,
+        "cost_usd": total_s * usd_per_s(replay, platform),
+    }
+    arrays = {name: pa.array(values, from_pandas=True) for name, values in columns.items()}
+    return pa.table(arrays).replace_schema_metadata({"simtool_run_table": TABLE_VERSION})
+
+
+def write_run_table(table: pa.Table, path: Path) -> None:
+    """Write *table* as Parquet, whole or not at all; equal tables give equal bytes."""
+    with whole_file(path) as partial:
+        pq.write_table(table, partial, compression="zstd")
+
+
+def load_table(replay: Replay) -> pa.Table:
+    """Load over time, replica by replica: a row whenever a batch may have changed, with vLLM's gauge names."""
+    blocks = replay.config.engine.num_gpu_blocks
+    parts = []
+    for index, log in enumerate(replay.replicas):
+        load = log.load
+        columns = {
+            "replica": np.full(load["time_s"].size, index, dtype=np.int32),
+            "time_s": load["time_s"],
+            "num_requests_running": load["num_requests_running"].astype(np.int32),
+            "num_requests_waiting": load["num_requests_waiting"].astype(np.int32),
+            "kv_cache_usage_perc": load["used_blocks"] / blocks,
+        }
+        parts.append(pa.table({name: pa.array(values) for name, values in columns.items()}))
+    return pa.concat_tables(parts).combine_chunks()

@@ -1,0 +1,1 @@
+"""What a real vLLM server reports about its speculation, one source a file."""

@@ -1,0 +1,132 @@
+"""Figures by session and by task: a task is a session that a user started, with all its sub-agents."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from scenarios.answer import Interval
+from scenarios.ask import Asked
+from simulator.gate import GateConfig, measured_nu
+from simulator.metrics import attributed_s, describe
+from simulator.replay import Replay
+from simulator.sessiontime import session_times
+from simulator.workload import NO_PARENT, Workload
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+Distribution = dict[str, float | None]
+
+
+class UnitFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Distributions over sessions or tasks of one replay."""
+
+    count: int
+    turns: Distribution
+    draws: Distribution
+    latency_s: Distribution
+    """From the first request to the last end; a task's counts sub-agents that outlive their parent."""
+    decode_s: Distribution
+    prefill_s: Distribution
+    queue_s: Distribution
+    tool_wait_s: Distribution
+    """Neither of the three, for all sessions of a task together: tools, gates, people, sub-agents waited for."""
+    gpu_s: Distribution
+    usd: Distribution
+
+
+class GateFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gate itself did and cost."""
+
+    verdicts: int
+    turns_given_up: int
+    gpu_s: float
+    usd: float
+    gpu_s_per_accepted_turn: float
+
+
+class SessionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One replay by session and by task."""
+
+    gamma: int
+    nu: Interval
+    """Draws per accepted turn, 95 % by bootstrap over sessions."""
+    sessions: UnitFigures
+    tasks: UnitFigures
+    gate: GateFigures | None
+
+
+def session_reports(asked: Asked, gate: GateConfig | None, seed: int) -> list[SessionReport]:
+    """A report of the replay, and one of that without speculation if there is one."""
+    replays = [asked.replay, *([asked.baseline] if asked.baseline is not None else [])]
+    return [_report(replay, asked, gate, seed) for replay in replays]
+
+
+def task_of_session(workload: Workload) -> I64:
+    """For each session the one that a user started and that led to it; itself if a user started it."""
+    owner = np.where(
+        workload.session_parent == NO_PARENT,
+        np.arange(workload.n_sessions),
+        workload.turn_session[np.maximum(workload.session_parent, 0)],
+    )
+    while True:
+        further = owner[owner]
+        if np.array_equal(further, owner):
+            return owner
+        owner = further
+
+
+def _report(replay: Replay, asked: Asked, gate: GateConfig | None, seed: int) -> SessionReport:
+    workload = asked.workload
+    usd_per_s = asked.platform.gpu_usd_per_s
+    own = np.arange(workload.n_sessions)
+    task = task_of_session(workload)
+    return SessionReport(
+        gamma=replay.config.engine.num_speculative_tokens,
+        nu=Interval(*measured_nu(workload, replay.done, seed)),
+        sessions=_figures(replay, workload, own, usd_per_s),
+        tasks=_figures(replay, workload, task, usd_per_s),
+        gate=_gate(replay, workload, gate, usd_per_s) if gate is not None else None,
+    )
+
+
+def _figures(replay: Replay, workload: Workload, unit: I64, usd_per_s: float) -> UnitFigures:
+    """Figures of the sessions grouped by *unit*."""
+    count = workload.n_sessions
+    kept = np.unique(unit)
+    session = workload.turn_session[workload.attempt_turn]
+
+    def summed(per_session: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> F64:
+        return np.bincount(unit, np.nan_to_num(per_session), count)[kept].astype(np.float64)
+
+    ends = np.full(count, -np.inf)
+    np.maximum.at(ends, unit, np.where(np.isnan(replay.session_end_s), -np.inf, replay.session_end_s))
+    starts = np.full(count, np.inf)
+    np.minimum.at(starts, unit, np.where(np.isnan(replay.session_start_s), np.inf, replay.session_start_s))
+    latency = (ends - starts)[kept]
+    gpu_s = summed(np.bincount(session, np.where(replay.done, attributed_s(replay), 0.0), count))
+    times = {name: describe(summed(values)) for name, values in session_times(replay, workload).items()}
+    return UnitFigures(
+        count=kept.size,
+        turns=describe(summed(np.diff(workload.session_turns).astype(np.float64))),
+        draws=describe(summed(np.bincount(session, replay.done, count))),
+        latency_s=describe(np.where(np.isfinite(latency), latency, np.nan)),
+        gpu_s=describe(gpu_s),
+        usd=describe(gpu_s * usd_per_s),
+        **times,
+    )
+
+
+def _gate(replay: Replay, workload: Workload, gate: GateConfig, usd_per_s: float) -> GateFigures:
+    verdicts = int(replay.done.sum())
+    accepted = int((replay.done & ~workload.attempt_rejected).sum())
+    given_up = workload.draws.given_up if workload.draws is not None else np.zeros(0, dtype=np.bool_)
+    gpu_s = verdicts * gate.gate_gpu_s
+    return GateFigures(
+        verdicts=verdicts,
+        turns_given_up=int(given_up.sum()),
+        gpu_s=gpu_s,
+        usd=gpu_s * usd_per_s,
+        gpu_s_per_accepted_turn=gpu_s / max(1, accepted),
+    )

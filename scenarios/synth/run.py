@@ -1,0 +1,145 @@
+"""From a recording or knobs to a synthetic trace file with its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from scenarios.recording import ReadOptions, known_format, open_recording, session_tagger
+from scenarios.synth.declared import Declared, declared_model
+from scenarios.synth.fit import Fitter
+from scenarios.synth.lengths import BLOCK_TOKENS, LengthWriter
+from scenarios.synth.model import SynthModel
+from scenarios.synth.neutral import neutral
+from scenarios.synth.plan import Planner
+from scenarios.synth.report import Compared, Features, compare, features
+from scenarios.synth.target import scale_for
+from scenarios.synth.texts import TextWriter
+from scenarios.synth.words import Vocabulary
+from tokenclass.layout import Layout
+from tokenclass.tokenizers import load_tokenizer
+from traces.model import Session
+from traces.readlog import ReadLog
+from traces.store import write_trace
+
+REPORT_SESSIONS = 2000
+"""Synthetic sessions that the report looks at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthOptions:
+    """What to generate; without *paths* to fit to, traffic is *declared*."""
+
+    paths: Sequence[str] = ()
+    declared: Declared = field(default_factory=Declared)
+    sessions: int = 100
+    target_w_S: float | None = None
+    lengths_only: bool = False
+    neutral_names: bool = False
+    seed: int = 0
+
+
+class SynthReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written and how it compares with its source."""
+
+    sessions: int
+    turns: int
+    w_S: float | None
+    """Schema share of the sessions looked at."""
+    non_schema_scale: float
+    """Factor that --target-w-s put on the lengths of reasoning and prose."""
+    source_sha256: str | None
+    compared: list[Compared]
+    notes: list[str]
+
+
+def synthesize(
+    options: SynthOptions, read: ReadOptions, target: Path, progress: Callable[[int], None] | None = None
+) -> SynthReport:
+    """Write a synthetic trace to *target*. Raises TraceError or SimtoolError for input that cannot be used."""
+    tokenizer = load_tokenizer(read.tokenizer)
+    layout = Layout.named(read.tool_call_format)
+    vocabulary = Vocabulary(tokenizer)
+    source: Features = {}
+    sha256 = None
+    if options.paths:
+        model, source, sha256 = _fitted(options, read)
+    else:
+        model = declared_model(options.declared, vocabulary)
+    if options.neutral_names:
+        model = neutral(model)
+    scale = 1.0
+    if options.target_w_S is not None:
+        scale = scale_for(model, options.target_w_S, vocabulary, tokenizer, layout, options.seed)
+
+    def sessions() -> Iterator[Session]:
+        plans = Planner(model, options.seed, scale).sessions(options.sessions)
+        if options.lengths_only:
+            return LengthWriter(model, vocabulary, tokenizer, layout, options.seed).sessions(plans)
+        return TextWriter(model, vocabulary, options.seed).sessions(plans)
+
+    turns = _Turns()
+    notes = _notes(options)
+    count = write_trace(turns.counting(sessions(), progress), target, ReadLog(), "simtool synth", notes)
+    tagger = session_tagger(read)
+    found = features(map(tagger.tag, islice(sessions(), REPORT_SESSIONS)))
+    shares = found.get("w_S of a session", [])
+    return SynthReport(
+        sessions=count,
+        turns=turns.count,
+        w_S=_pooled_w_S(found) if shares else None,
+        non_schema_scale=scale,
+        source_sha256=sha256,
+        compared=compare(source, found),
+        notes=notes,
+    )
+
+
+class _Turns:
+    """Counts the turns of the sessions that pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def counting(self, sessions: Iterator[Session], progress: Callable[[int], None] | None) -> Iterator[Session]:
+        for number, session in enumerate(sessions, start=1):
+            self.count += len(session.turns)
+            if progress is not None:
+                progress(number)
+            yield session
+
+
+def _fitted(options: SynthOptions, read: ReadOptions) -> tuple[SynthModel, Features, str]:
+    recording = open_recording(options.paths, read)
+    sessions, read = known_format(recording, read)
+    fitter = Fitter(load_tokenizer(read.tokenizer), read.output_format)
+    tagger = session_tagger(read)
+
+    def tagged() -> Iterator[Session]:
+        for session in sessions:
+            fitter.add(session)
+            yield session
+
+    source = features(map(tagger.tag, tagged()))
+    return fitter.model(), source, recording.sha256
+
+
+def _pooled_w_S(found: Features) -> float:
+    totals = {name: sum(found.get(f"{name} span tokens", [])) for name in ("S", "R", "F")}
+    return totals["S"] / max(1.0, sum(totals.values()))
+
+
+def _notes(options: SynthOptions) -> list[str]:
+    notes = [f"synthetic: seed {options.seed}, {'fitted to a recording' if options.paths else 'declared by knobs'}"]
+    if options.lengths_only:
+        notes.append(
+            f"lengths only: shared prefixes are known by blocks of {BLOCK_TOKENS} tokens, and an output is not in "
+            "the cache before a prompt repeats it"
+        )
+    if options.neutral_names:
+        notes.append("names of tools and keys are invented")
+    return notes

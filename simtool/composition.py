@@ -1,0 +1,154 @@
+"""``simtool composition``: do the savings of cache, speculation and resampling multiply?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simtool import options as o
+
+if TYPE_CHECKING:
+    from scenarios.composition.run import CompositionAnswer
+
+
+def command(
+    traces: o.Paths,
+    *,
+    nu: Annotated[float, typer.Option(min=1, help="Draws per accepted turn.", rich_help_panel=o.LOAD)] = 1.3,
+    gamma: Annotated[
+        int, typer.Option("--gamma", "--num-speculative-tokens", min=1, help="Depth.", rich_help_panel=o.SPECULATION)
+    ] = 8,
+    speculative_method: Annotated[
+        str, typer.Option("--speculative-method", help="draft_model, ngram, suffix ...", rich_help_panel=o.SPECULATION)
+    ] = "draft_model",
+    model: Annotated[str, typer.Option(help="Target model.", rich_help_panel=o.ENGINE)] = "Qwen3-32B",
+    draft_model: Annotated[str, typer.Option(help="Draft model.", rich_help_panel=o.SPECULATION)] = "Qwen3-4B",
+    gpu: Annotated[str, typer.Option(help="GPU by name.", rich_help_panel=o.ENGINE)] = "H200",
+    num_gpu_blocks: Annotated[
+        int | None, typer.Option(help="KV blocks, instead of what the memory gives.", rich_help_panel=o.ENGINE)
+    ] = None,
+    max_model_len: Annotated[
+        int | None, typer.Option(help="Tokens of prompt and output.", rich_help_panel=o.ENGINE)
+    ] = None,
+    max_concurrency: Annotated[int | None, typer.Option(help="Sessions at a time (8).", rich_help_panel=o.LOAD)] = None,
+    eps: Annotated[
+        str | None,
+        typer.Option(metavar="S=..,R=..,F=..", help="Mismatch by class.", rich_help_panel=o.SPECULATION),
+    ] = None,
+    regression: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=SHARE[:measured]",
+            help="Tasks that a lossy lever turns from right to wrong (a gate, quantization); may be repeated.",
+            rich_help_panel="Quality",
+        ),
+    ] = None,
+    quality_limit: Annotated[
+        float | None, typer.Option(help="Largest regression allowed in total.", rich_help_panel="Quality")
+    ] = None,
+    format_name: o.Format = None,
+    skip_invalid: o.SkipInvalid = False,
+    tokenizer: o.TokenizerName = "qwen3",
+    tool_call_format: o.ToolCallFormat = "hermes",
+    output_format: o.OutputFormat = None,
+    class_mix: o.ClassMixOption = None,
+    seed: o.Seed = 0,
+    json: o.Json = None,
+) -> None:
+    """C_total of eight combinations of prefix cache, speculation and resampling, three ways.
+
+    By the composition formula from replays with one lever each, by the joint replay, and their residual (rule R3:
+    above 15 % the levers do not compose), with what causes it. And what the levers may cost in quality.
+    """
+    from scenarios.composition.quality import parse_lever
+    from scenarios.composition.run import composition
+    from scenarios.options import AcceptanceOptions, LoadOptions, OptionError, PlatformOptions, ReplayOptions, parse_eps
+    from scenarios.recording import ReadOptions
+    from simtool.console import write_json
+
+    try:
+        answer = composition(
+            traces,
+            ReadOptions(
+                format_name=format_name,
+                skip_invalid=skip_invalid,
+                tokenizer=tokenizer,
+                tool_call_format=tool_call_format,
+                output_format=output_format,
+                class_mix=class_mix,
+                seed=seed,
+            ),
+            ReplayOptions(
+                platform=PlatformOptions(
+                    gpu=gpu,
+                    model=model,
+                    draft_model=draft_model,
+                    speculative_method=speculative_method,
+                    num_speculative_tokens=gamma,
+                    num_gpu_blocks=num_gpu_blocks,
+                    max_model_len=max_model_len,
+                ),
+                acceptance=AcceptanceOptions(eps=parse_eps(eps) if eps is not None else None),
+                load=LoadOptions(max_concurrency=max_concurrency),
+                nu=nu,
+                seed=seed,
+            ),
+            [parse_lever(text) for text in regression or ()],
+            quality_limit,
+        )
+    except (OptionError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from None
+    if json is not None:
+        write_json(answer, json)
+    if json != "-":
+        _show(answer)
+
+
+def _show(answer: CompositionAnswer) -> None:
+    from simtool.console import number, percent, stdout_console, table
+
+    console = stdout_console()
+    everything = answer.combinations[-1]
+    verb = "composes" if answer.r3 == "holds" else "does not compose"
+    console.print(
+        f"[bold]C_total {verb}: the formula is off by {percent(everything.residual.value, sign=True)} (95 %: "
+        f"{percent(everything.residual.low, sign=True)} to {percent(everything.residual.high, sign=True)}) with all "
+        f"levers on; R3 {answer.r3} (limit 15 %)[/bold]"
+    )
+    f = answer.factors
+    console.print(
+        f"Factors, each from its lever alone: C_pre {number(f.C_pre_s)} s, C_dec {number(f.C_dec_s)} s, h "
+        f"{percent(f.h)}, c_hit {number(f.c_hit)}, c_net / c_1 {number(f.c_net_over_c_1)}, nu {number(f.nu)}; draft "
+        f"prefill {number(f.C_pre_draft_s)} s",
+        markup=False,
+    )
+    rows = [
+        (
+            row.levers,
+            number(row.C_total_formula_s),
+            number(row.C_total_formula_with_draft_s),
+            number(row.C_total_joint_s),
+            percent(row.residual.value, sign=True),
+            f"{percent(row.residual.low, sign=True)} to {percent(row.residual.high, sign=True)}",
+        )
+        for row in answer.combinations
+    ]
+    columns = ["levers on", "formula", "and draft prefill", "joint", "residual", "95 %"]
+    console.print()
+    console.print(table("C_total, GPU s per accepted turn", columns, rows))
+    console.print(f"\nWhere the residual of {everything.levers} comes from:", markup=False)
+    for part in everything.parts:
+        console.print(f"  {percent(part.share, sign=True)} {part.cause}", markup=False)
+    quality = answer.quality
+    items = [(item.lever, percent(item.regression), item.assurance.value, item.source) for item in quality.items]
+    console.print()
+    console.print(table("Quality: tasks made worse", ["lever", "share", "assurance", "source"], items))
+    limit = (
+        "" if quality.limit is None else f"; limit {percent(quality.limit)}: {'kept' if quality.within else 'broken'}"
+    )
+    console.print(
+        f"  together at most {percent(quality.total)}, of it declared but not measured "
+        f"{percent(quality.declared)}{limit}",
+        markup=False,
+    )

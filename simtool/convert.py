@@ -1,0 +1,86 @@
+"""``simtool convert``: recordings to the canonical form, or to another tool's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simtool import options as o
+
+
+def command(
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACE... OUT", help="Recordings to read, then the file to write.")
+    ],
+    *,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="simtool (canonical: .jsonl, .jsonl.gz, .jsonl.zst or .parquet), mooncake, agentic-mooncake or "
+            "openai-chat.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = "simtool",
+    anonymize: Annotated[
+        bool,
+        typer.Option(
+            "--anonymize",
+            help="Leave out all text and names: lengths, classes, times and shared prefixes stay, and the replay "
+            "without speculation is the same. Outputs are labelled for --tokenizer and --tool-call-format.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = False,
+    keep_tool_names: Annotated[
+        bool,
+        typer.Option("--keep-tool-names", help="With --anonymize: keep the tools' names.", rich_help_panel=o.OUTPUT),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.", rich_help_panel=o.OUTPUT)] = False,
+    format_name: o.Format = None,
+    skip_invalid: o.SkipInvalid = False,
+    tokenizer: o.TokenizerName = "qwen3",
+    tool_call_format: o.ToolCallFormat = "hermes",
+    output_format: o.OutputFormat = None,
+    recording_tokenizer: o.RecordingTokenizer = None,
+    no_progress: o.NoProgress = False,
+) -> None:
+    """Write recordings as one canonical trace, which replays the same, or in another tool's format."""
+    from scenarios.convert import CANONICAL, convert, convert_anonymized, targets
+    from scenarios.recording import ReadOptions
+    from simtool.console import stderr_console
+    from simtool.progress import progress
+
+    if len(traces) < 2:
+        raise typer.BadParameter("give at least one recording to read and the file to write")
+    if to not in targets():
+        raise typer.BadParameter(f"--to {to!r} is not one of {', '.join(targets())}")
+    *sources, out = traces
+    if Path(out).exists() and not force:
+        raise typer.BadParameter(f"{out} exists: add --force to overwrite it")
+    if keep_tool_names and not anonymize:
+        raise typer.BadParameter("--keep-tool-names goes with --anonymize")
+    if anonymize and to != CANONICAL:
+        raise typer.BadParameter(f"--anonymize writes a canonical trace: convert that to {to} in a second step")
+    with progress("sessions read", enabled=not no_progress) as count:
+        if anonymize:
+            read = ReadOptions(
+                format_name=format_name,
+                skip_invalid=skip_invalid,
+                tokenizer=tokenizer,
+                tool_call_format=tool_call_format,
+                output_format=output_format,
+                recording_tokenizer=recording_tokenizer,
+            )
+            written, log = convert_anonymized(sources, Path(out), read, keep_tool_names=keep_tool_names, progress=count)
+        else:
+            written, log = convert(
+                sources, Path(out), to=to, format_name=format_name, skip_invalid=skip_invalid, progress=count
+            )
+    unit = "sessions" if to == CANONICAL else "rows"
+    typer.echo(f"{written:,} {unit} written to {out}")
+    console = stderr_console()
+    for title, counts in (("left out", log.omitted), ("duplicate", log.duplicates), ("assumed", log.assumptions)):
+        for text, number in counts.items():
+            console.print(f"{title}: {text} ({number:,})", markup=False)

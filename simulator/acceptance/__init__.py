@@ -1,0 +1,1 @@
+"""Which drafts the target accepts: one interface, one model a file."""

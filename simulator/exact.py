@@ -1,0 +1,205 @@
+"""Exact expectation of speculative rounds over outputs whose drafts are accepted independently, without sampling.
+
+With u[j] the probability that a round starts at token j, u[j + k + 1] grows by u[j] P(exactly k accepted from j). That
+is a banded triangular system, solved for all outputs at once; linear in tokens times gamma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dtbtrs
+
+from simulator.acceptance.base import F64, I16, I64, U8, ExactModel, Outputs, check_gamma
+
+CHUNK_TOKENS = 1 << 17
+"""Tokens solved together, whole outputs at least: bounds memory, changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRounds:
+    """Expected counts: per output (first group), per draft depth (second), per token of the flat arrays (third)."""
+
+    rounds: F64
+    tokens: F64
+    """Tokens that rounds emit, known without error: those not emitted by prefill."""
+    accepted: F64
+    useful_drafts: F64
+    """Drafts of tokens before the output's last; those past it can change nothing."""
+    drafted: F64
+    """Drafts verified, past the end of the output too: gamma a round, or its limit."""
+
+    accepted_per_pos: F64
+    """Rounds that accept their draft number 1, 2, ... gamma, over all outputs."""
+
+    start: F64
+    """Probability that a round starts at the token."""
+    share: F64
+    """Rounds attributed to the token, each divided equally over the tokens that it emits."""
+    accepted_from: F64
+    """Drafts accepted by rounds that start at the token."""
+    tested: F64
+    """Probability that the token is drafted with all drafts before it accepted."""
+    hit: F64
+    """Probability that the token is an accepted draft."""
+
+    def by_label(self, labels: U8, n_labels: int) -> RoundsByLabel:
+        """The per-token figures summed by *labels*, values 0 .. *n_labels* - 1."""
+        columns = (self.start, self.share, self.accepted_from, self.tested, self.hit)
+        sums = [np.bincount(labels, weights=column, minlength=n_labels).astype(np.float64) for column in columns]
+        return RoundsByLabel(*sums)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsByLabel:
+    """Expected counts per label: rounds by where they start and by what they emit, drafts by what they propose."""
+
+    started: F64
+    share: F64
+    accepted_from: F64
+    """Drafts accepted by rounds that start at this label: over *started* it is the label's tau."""
+    tested: F64
+    hit: F64
+
+
+def expect(
+    model: ExactModel, outputs: Outputs, gamma: int, first: int = 1, limits: I16 | None = None
+) -> ExpectedRounds:
+    """Expected rounds of *outputs* under *model*; *first* and *limits* as in `expect_rounds`."""
+    accept = [model.accept_at(outputs, depth) for depth in range(gamma)] or [np.zeros(len(outputs.labels))]
+    return expect_rounds(accept, outputs.offsets, gamma, first, limits)
+
+
+def expect_rounds(
+    accept: Sequence[F64], offsets: I64, gamma: int, first: int = 1, limits: I16 | None = None
+) -> ExpectedRounds:
+    """Expected rounds of draft depth *gamma* over outputs end to end.
+
+    ``accept[i]`` holds per token the probability that it is accepted as draft number i (from 0) once those before it
+    are; the last array serves all greater depths. Output ``a`` owns tokens ``offsets[a]:offsets[a + 1]``; prefill emits
+    its *first* tokens. *limits* cuts the rounds that start at a token to fewer drafts. Raises ValueError if the shapes
+    or probabilities are not usable.
+    """
+    check_gamma(gamma)
+    _check_accept(accept, int(offsets[-1]))
+    depth = np.full(int(offsets[-1]), gamma) if limits is None else np.minimum(limits, gamma).astype(np.int64)
+    parts = [
+        _solve([one[low:high] for one in accept], bounds - low, depth[low:high], first)
+        for low, high, bounds in _chunks(offsets)
+    ]
+    start, share, accepted_from, tested, hit, useful = (np.concatenate(column) for column in _columns(parts))
+    lengths = np.diff(offsets)
+    rounds = _per_output(start, offsets)
+    return ExpectedRounds(
+        rounds=rounds,
+        tokens=np.maximum(lengths - first, 0).astype(np.float64),
+        accepted=_per_output(accepted_from, offsets),
+        useful_drafts=_per_output(useful, offsets),
+        drafted=_per_output(start * depth, offsets),
+        accepted_per_pos=sum((_padded(part.per_pos, gamma) for part in parts), np.zeros(gamma)),
+        start=start,
+        share=share,
+        accepted_from=accepted_from,
+        tested=tested,
+        hit=hit,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    flat: tuple[F64, F64, F64, F64, F64, F64]
+    per_pos: F64
+
+
+def _solve(accept: list[F64], offsets: I64, depth: I64, first: int) -> _Part:
+    gamma = int(depth.max(initial=0))
+    lengths = np.diff(offsets)
+    left = np.repeat(offsets[1:], lengths) - np.arange(int(offsets[-1]), dtype=np.int64)
+    limit = np.minimum(depth, left - 1)
+    survival = _survival(accept, limit, gamma)
+    exactly = [survival[k] - survival[k + 1] for k in range(gamma)] + [survival[gamma]]
+    start = _start_probability(exactly, left, offsets[:-1][lengths > first] + first)
+
+    share, tested, hit = np.zeros((3, len(left)))
+    spread = np.zeros(len(left))
+    for k in range(gamma, -1, -1):
+        spread += start * exactly[k] / (k + 1)
+        _add_ahead(share, spread, k)
+    for k in range(gamma):
+        _add_ahead(tested, start * survival[k] * (limit > k), k)
+        _add_ahead(hit, start * survival[k + 1], k)
+    accepted_from = start * np.sum(survival[1:], axis=0) if gamma else np.zeros(len(left))
+    per_pos = np.array([np.sum(start * survival[k + 1]) for k in range(gamma)])
+    return _Part((start, share, accepted_from, tested, hit, start * limit), per_pos)
+
+
+def _survival(accept: list[F64], limit: I64, gamma: int) -> list[F64]:
+    """Per k the probability that the k drafts from each token are all accepted; 0 beyond *limit*."""
+    tokens = len(limit)
+    survival = [np.ones(tokens)]
+    for k in range(gamma):
+        following = np.zeros(tokens)
+        ahead = accept[min(k, len(accept) - 1)][k:]
+        following[: len(ahead)] = survival[k][: len(ahead)] * ahead
+        following[limit <= k] = 0.0
+        survival.append(following)
+    return survival
+
+
+def _start_probability(exactly: list[F64], left: I64, roots: I64) -> F64:
+    tokens = len(left)
+    band = np.zeros((len(exactly) + 1, tokens), order="F")
+    for k, probability in enumerate(exactly):
+        np.copyto(band[k + 1], -probability, where=left > k + 1)
+    sources = np.zeros(tokens)
+    sources[roots] = 1.0
+    if tokens == 0:
+        return sources
+    start, info = dtbtrs(band, sources, uplo="L", trans="N", diag="U")
+    if info != 0:
+        raise ArithmeticError(f"the banded solve of round starts failed with LAPACK code {info}")
+    return np.asarray(start, dtype=np.float64).reshape(tokens)
+
+
+def _add_ahead(target: F64, values: F64, distance: int) -> None:
+    """Add the value of each token to the token *distance* further on; what goes past the end is 0."""
+    if distance < len(target):
+        target[distance:] += values[: len(values) - distance]
+
+
+def _padded(values: F64, length: int) -> F64:
+    return np.concatenate([values, np.zeros(length - len(values))])
+
+
+def _per_output(values: F64, offsets: I64) -> F64:
+    sums = np.zeros(len(offsets) - 1)
+    some = np.diff(offsets) > 0
+    if some.any():
+        sums[some] = np.add.reduceat(values, offsets[:-1][some])
+    return sums
+
+
+def _chunks(offsets: I64) -> Iterator[tuple[int, int, I64]]:
+    """Token ranges of about CHUNK_TOKENS, with the bounds of the outputs in them."""
+    at, count = 0, len(offsets) - 1
+    while at < count:
+        wanted = int(np.searchsorted(offsets, offsets[at] + CHUNK_TOKENS, side="right")) - 1
+        end = min(count, max(wanted, at + 1))
+        yield int(offsets[at]), int(offsets[end]), offsets[at : end + 1]
+        at = end
+
+
+def _columns(parts: list[_Part]) -> list[list[F64]]:
+    return [[part.flat[column] for part in parts] or [np.zeros(0)] for column in range(6)]
+
+
+def _check_accept(accept: Sequence[F64], tokens: int) -> None:
+    if not accept:
+        raise ValueError("no acceptance probabilities: give one array at least")
+    for depth, values in enumerate(accept):
+        if len(values) != tokens:
+            raise ValueError(f"{len(values)} acceptance probabilities at depth {depth} for {tokens} tokens")
+        if not np.all((values >= 0) & (values <= 1)):
+            raise ValueError(f"acceptance probabilities at depth {depth} are not all within 0..1")

@@ -1,0 +1,122 @@
+"""Metrics of a replay with vLLM's names and definitions, in seconds.
+
+TTFT = first token - arrival (queue included); TPOT = (last token - first token) / (tokens - 1), undefined for one
+token; E2EL = last token - arrival. ITL per step is the gap between the emissions of successive engine steps of a
+request, which is what a streaming client sees; per token, the further tokens of a step have gaps of zero.
+Percentiles are linear between order statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.replay import Replay
+from simulator.workload import Workload
+
+F64 = npt.NDArray[np.float64]
+
+PERCENTILES: tuple[float, ...] = (50, 90, 95, 99)
+Bool = npt.NDArray[np.bool_]
+
+
+def latencies(replay: Replay) -> dict[str, F64]:
+    """Per attempt, NaN where undefined: queue_s, prefill_s, decode_s, ttft_s, tpot_s, e2el_s.
+
+    queue + prefill + decode = e2el; prefill runs from the first schedule to the first token.
+    """
+    more = np.where(replay.output_tokens > 1, replay.output_tokens - 1, np.nan)
+    decode_s = replay.finish_s - replay.first_token_s
+    return {
+        "queue_s": replay.scheduled_s - replay.arrival_s,
+        "prefill_s": replay.first_token_s - replay.scheduled_s,
+        "decode_s": decode_s,
+        "ttft_s": replay.first_token_s - replay.arrival_s,
+        "tpot_s": decode_s / more,
+        "e2el_s": np.where(replay.refused, np.nan, replay.finish_s - replay.arrival_s),
+    }
+
+
+def itl_per_token(itl_per_step_s: F64, emitted_tokens: int) -> F64:
+    """Gaps between tokens: those between steps, and a zero for each further token of a step."""
+    zeros = max(0, emitted_tokens - itl_per_step_s.size)
+    return np.concatenate([np.zeros(zeros), itl_per_step_s])
+
+
+def percentile_name(percentile: float) -> str:
+    """``p99``, ``p99.9``: as vLLM's benchmark names them."""
+    return f"p{percentile:g}"
+
+
+def describe(values: F64, percentiles: Sequence[float] = PERCENTILES) -> dict[str, float | None]:
+    """Mean, percentiles and maximum of the defined values, in their own unit; None without any."""
+    known = values[~np.isnan(values)]
+    names = ["mean", *map(percentile_name, percentiles), "max"]
+    if not known.size:
+        return dict.fromkeys(names)
+    figures = [known.mean(), *np.percentile(known, percentiles), known.max()]
+    return dict(zip(names, map(float, figures), strict=True))
+
+
+def gaps_of(replay: Replay, attempts: Bool) -> F64:
+    """Gaps between the engine steps of the chosen *attempts*, in seconds."""
+    if attempts.all():
+        return replay.by_step.itl_s
+    return replay.by_step.itl_s[np.repeat(attempts, replay.by_step.rounds)]
+
+
+def session_latencies(replay: Replay) -> F64:
+    """Seconds from each session's first request to its last token; NaN for sessions that never ended."""
+    return replay.session_end_s - replay.session_start_s
+
+
+def hit_rates(replay: Replay, attempts: Bool | None = None) -> tuple[float, float]:
+    """Prefix cache hit rate of *attempts* (None: all), weighted by tokens and by requests (requests with any hit)."""
+    done = replay.done if attempts is None else replay.done & attempts
+    prompt = int(replay.prompt_tokens[done].sum())
+    if not prompt:
+        return 0.0, 0.0
+    return float(replay.hit_tokens[done].sum() / prompt), float((replay.hit_tokens[done] > 0).mean())
+
+
+def attributed_s(replay: Replay) -> F64:
+    """GPU seconds of each attempt: both prefills, loading from the host, and decode."""
+    total: F64 = replay.prefill_gpu_s + replay.draft_prefill_gpu_s + replay.kv_load_s + replay.by_step.decode_gpu_s
+    return total
+
+
+def mean_batch(replay: Replay) -> tuple[float, float]:
+    """Time-weighted mean of decoding sequences in a decoding step, and mean context of a decoding sequence.
+
+    Both are over the decode seconds that were paid for: a step shared by b sequences costs each 1/b of it.
+    """
+    step = replay.by_step
+    paid = step.decode_gpu_s
+    total = float(paid.sum())
+    if not total:
+        return 1.0, float(np.mean(replay.prompt_tokens))
+    decode_wall = np.nan_to_num(replay.finish_s - replay.first_token_s).sum()
+    context = replay.prompt_tokens + replay.output_tokens / 2
+    return max(1.0, float(decode_wall) / total), float((paid * context).sum() / total)
+
+
+def conservation(replay: Replay, workload: Workload) -> dict[str, int | float]:
+    """Counters that must add up: requests, tokens and GPU seconds in against out."""
+    step = replay.by_step
+    done = replay.done
+    attributed = float(attributed_s(replay).sum())
+    in_rounds = int(step.emitted_by_subclass.sum())
+    return {
+        "requests_injected": workload.n_attempts,
+        "requests_completed": int(done.sum()),
+        "requests_refused": int(replay.refused.sum()),
+        "requests_unfinished": int(np.isnan(replay.finish_s).sum()),
+        "requests_truncated": int((replay.truncated & ~replay.refused).sum()),
+        "tokens_completed": int(replay.output_tokens[done].sum()),
+        "tokens_emitted_in_rounds": in_rounds,
+        "tokens_emitted_by_prefill": int(replay.output_tokens[done].sum()) - in_rounds,
+        "busy_s": replay.busy_s,
+        "attributed_s": attributed,
+    }

@@ -1,0 +1,125 @@
+"""Identities of KV blocks: which requests could share which leading blocks.
+
+A block's identity is that of all tokens up to its end, as in vLLM's chained block hashes. Prompts are walked piece by
+piece (messages); the blocks that a piece completes are found once per distinct path of pieces and remembered, so a
+long agent loop costs its distinct content, not the sum of its prompts. Prompts without text: see blockkeys.py.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from simulator.blockkeys import KeyColumn, MixedPaths
+from simulator.kvcache import NO_BLOCKS, BlockIds
+from tokenclass.tagged import BlockPrompt, SegmentPrompt, SegmentTable
+
+U64 = npt.NDArray[np.uint64]
+I32 = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Node:
+    """The path of pieces up to some point: blocks that its last piece completed, and what is left over."""
+
+    blocks: BlockIds
+    parent_hash: bytes
+    rest: I32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockPaths:
+    """For each attempt, the identities of its leading blocks that occur in another request too."""
+
+    paths: Sequence[BlockIds]
+    num_identities: int
+
+
+class PrefixIndex:
+    """Collects the block paths of all attempts of a workload, for one block size."""
+
+    def __init__(self, block_size: int) -> None:
+        self._block_size = block_size
+        self._nodes: dict[tuple[int, int], int] = {}
+        self._states = [_Node(NO_BLOCKS, b"", NO_BLOCKS)]
+        self._identities: dict[int, int] = {}
+        self._count = 0
+        self._paths: list[BlockIds] = []
+        self._prompt_blocks: list[int] = []
+        self._keyed = KeyColumn(block_size)
+        self._order = array("q")
+        """Of each attempt, its place among the paths, or the complement of its place among the keyed ones."""
+
+    def add_prompt(self, prompt: SegmentPrompt, segments: SegmentTable, output: tuple[int, ...] | None) -> None:
+        """Add one attempt: its prompt, and the segments under which its output may be repeated (None: never)."""
+        self._order.append(len(self._paths))
+        self._paths.append(self.blocks(prompt, segments, output))
+        self._prompt_blocks.append(prompt.tokens // self._block_size)
+
+    def add_keys(self, prompt: BlockPrompt, output_keys: U64 | None = None, output_tokens: int = 0) -> None:
+        """Add one attempt under a prompt known by length: its prompt, and what its output fills (None: not known)."""
+        self._order.append(~len(self._keyed))
+        self._keyed.add(prompt, output_keys, output_tokens)
+
+    def blocks(self, prompt: SegmentPrompt, segments: SegmentTable, output: tuple[int, ...] | None) -> BlockIds:
+        """Identities of all full blocks of a prompt and an output, numbered as they are first met."""
+        state = 0
+        parts = []
+        order = [*prompt.segments.tolist(), *(output or ())]
+        keys = segments.keys
+        for segment in order:
+            state = self._step(state, int(keys[segment]), segments.ids[segment])
+            parts.append(self._states[state].blocks)
+        return np.concatenate(parts) if parts else NO_BLOCKS
+
+    def build(self, *, every_prompt_twice: bool = False) -> BlockPaths:
+        """The shared part of each path, with identities numbered from 0.
+
+        *every_prompt_twice*: attempts may be drawn again, so all full prompt blocks can be reused.
+        """
+        uses = np.zeros(self._count, dtype=np.int32)
+        for path in self._paths:
+            uses[path] += 1
+        if every_prompt_twice:
+            for path, count in zip(self._paths, self._prompt_blocks, strict=True):
+                uses[path[:count]] += 1
+        shared = uses > 1
+        number = np.cumsum(shared, dtype=np.int32) - 1
+        paths = []
+        for path in self._paths:
+            unique = ~shared[path]
+            length = int(unique.argmax()) if unique.any() else path.size
+            paths.append(number[path[:length]])
+        count = int(np.count_nonzero(shared))
+        keyed = self._keyed.build(count, every_prompt_twice=every_prompt_twice)
+        return BlockPaths(MixedPaths(self._order, paths, keyed), count + keyed.num_identities)
+
+    def _step(self, state: int, key: int, ids: I32) -> int:
+        """The state after the piece *key* with token *ids* follows *state*."""
+        found = self._nodes.get((state, key))
+        if found is not None:
+            return found
+        before = self._states[state]
+        tokens = np.concatenate([before.rest, ids]) if before.rest.size else ids
+        size = self._block_size
+        count = tokens.size // size
+        data = np.ascontiguousarray(tokens, dtype=np.int32).tobytes()
+        blocks = np.empty(count, dtype=np.int32)
+        digest, width = before.parent_hash, 4 * size
+        for index in range(count):
+            digest = xxhash.xxh3_128_digest(digest + data[index * width : (index + 1) * width])
+            blocks[index] = self._identity(int.from_bytes(digest, "big"))
+        number = self._nodes[state, key] = len(self._states)
+        self._states.append(_Node(blocks, digest, tokens[count * size :]))
+        return number
+
+    def _identity(self, digest: int) -> int:
+        number = self._identities.setdefault(digest, self._count)
+        if number == self._count:
+            self._count += 1
+        return number

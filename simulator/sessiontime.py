@@ -1,0 +1,53 @@
+"""Where the time of a session goes: decode, prefill, queue, and tools (or people) in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.metrics import session_latencies
+from simulator.replay import Replay
+from simulator.workload import Workload
+
+F64 = npt.NDArray[np.float64]
+
+
+def session_times(replay: Replay, workload: Workload) -> dict[str, F64]:
+    """Seconds of each session by what it does: decode_s, prefill_s, queue_s, tool_wait_s; they add up to its latency.
+
+    While several requests of a session are under way, the moment counts for the furthest: decode before prefill
+    before queue. What no request covers is tool wait. A sub-agent is a session of its own.
+    """
+    session = workload.turn_session[workload.attempt_turn]
+    ran = replay.done
+    ends = replay.finish_s[ran]
+    covered = [
+        _covered(session[ran], starts[ran], ends, workload.n_sessions)
+        for starts in (replay.first_token_s, replay.scheduled_s, replay.arrival_s)
+    ]
+    total = session_latencies(replay)
+    decode, prefilled, present = covered
+    return {
+        "decode_s": decode,
+        "prefill_s": prefilled - decode,
+        "queue_s": present - prefilled,
+        "tool_wait_s": np.maximum(total - present, 0.0),
+    }
+
+
+def _covered(owner: npt.NDArray[np.int64], starts: F64, ends: F64, count: int) -> F64:
+    """Length of the union of each owner's intervals."""
+    total = np.zeros(count)
+    order = np.lexsort((starts, owner))
+    reach, last = 0.0, -1
+    rows: Iterable[tuple[int, float, float]] = zip(
+        owner[order].tolist(), starts[order].tolist(), ends[order].tolist(), strict=True
+    )
+    for who, start, end in rows:
+        if who != last:
+            reach, last = start, who
+        total[who] += max(0.0, end - max(start, reach))
+        reach = max(reach, end)
+    return total

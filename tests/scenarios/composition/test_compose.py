@@ -1,0 +1,98 @@
+"""Composition against hand-made replays: where it is exact, and where it must fail in a known direction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scenarios.composition.compose import Composed, Factors, compose
+from scenarios.composition.levers import ALL_LEVERS, Draws, lever_runs
+from scenarios.composition.quality import Assurance, QualityItem, parse_lever, quality_budget
+from scenarios.options import CostOptions, PlatformOptions
+from scenarios.parameters import ParameterBook
+from scenarios.platform import Platform, resolve_platform
+from simulator.acceptance.table import from_eps
+from simulator.prefix import BlockPaths
+from simulator.resample import resample
+from simulator.sessions import LoadConfig
+from simulator.workload import Workload
+from tests.simulator.cases import single_turns
+
+EPS = (0.4,) * 8
+ALONE = LoadConfig(max_concurrency=1)
+
+
+class _Choice:
+    replayed = from_eps(EPS)
+
+
+def platform(*, prefill_us: float = 0.0) -> Platform:
+    costs = CostOptions(c_T_ms=10.0, delta=0.01, d=0.1, prefill_us_per_token=prefill_us)
+    return resolve_platform(PlatformOptions(num_speculative_tokens=4), costs, ParameterBook())
+
+
+def run(workload: Workload, nu: float, *, prefill_us: float = 0.0) -> tuple[Factors, dict[str, Composed]]:
+    draws = Draws(
+        once=resample(workload, 1.0, 0),
+        resampled=resample(workload, nu, 0),
+        acceptance_once=_Choice(),  # type: ignore[arg-type]
+        acceptance_resampled=_Choice(),  # type: ignore[arg-type]
+    )
+    runs = list(lever_runs(draws, platform(prefill_us=prefill_us), ALONE, 0))
+    factors, composed = compose(runs, 0)
+    return factors, {row.levers: row for row in composed}
+
+
+def reusable(count: int, prompt: int, output: int) -> Workload:
+    """Turns alike that share nothing with each other; a turn drawn again finds its own prompt."""
+    blocks = prompt // 16
+    paths = [np.arange(at * blocks, (at + 1) * blocks, dtype=np.int32) for at in range(count)]
+    return replace(single_turns([prompt] * count, [output] * count), paths=BlockPaths(paths, count * blocks))
+
+
+def test_single_levers_compose_to_themselves() -> None:
+    _, rows = run(reusable(12, 160, 60), 1.5, prefill_us=100)
+    for levers in ALL_LEVERS:
+        if levers.cache + levers.speculation + levers.resampling <= 1:
+            assert rows[str(levers)].residual.value == pytest.approx(0, abs=1e-9), levers
+
+
+def test_parts_sum_to_the_residual() -> None:
+    _, rows = run(reusable(12, 160, 60), 2.0, prefill_us=300)
+    for row in rows.values():
+        assert sum(part.share for part in row.parts) == pytest.approx(row.residual.value, abs=1e-12)
+
+
+def test_one_at_a_time_without_prefill_cost_the_formula_is_exact_up_to_what_rounds_draw() -> None:
+    _, rows = run(reusable(60, 160, 400), 1.5)
+    assert rows["cache + speculation"].residual.value == pytest.approx(0, abs=1e-9)
+    assert rows["cache + speculation + resampling"].residual.value == pytest.approx(0, abs=0.02)
+
+
+def test_retries_that_find_their_prompt_make_the_formula_too_dear() -> None:
+    factors, rows = run(reusable(40, 1600, 20), 2.0, prefill_us=500)
+    both = rows["cache + resampling"]
+    assert factors.h == 0
+    assert both.h == pytest.approx((both.nu - 1) / both.nu * (1600 - 16) / 1600, abs=0.02)
+    assert both.residual.low > 0
+    assert "retries find their prompt in the cache" in max(both.parts, key=lambda part: part.share).cause
+
+
+def test_quality_adds_up_and_says_what_is_sure() -> None:
+    gate = QualityItem(lever="gate", regression=0.004, assurance=Assurance.DECLARED, source="given")
+    budget = quality_budget([gate, parse_lever("fp8=0.01:measured")], limit=0.01)
+    assert budget.total == pytest.approx(0.014)
+    assert budget.declared == pytest.approx(0.004)
+    assert budget.within is False
+    assert {item.lever for item in budget.items if item.assurance is Assurance.GUARANTEED} == {
+        "prefix cache",
+        "speculation",
+    }
+    replaced = quality_budget([parse_lever("speculation=0.002:measured")])
+    assert replaced.total == pytest.approx(0.002)
+    with pytest.raises(ValueError, match="regression"):
+        parse_lever("gate=much")
+    with pytest.raises(ValueError, match="one regression"):
+        quality_budget([gate, gate])

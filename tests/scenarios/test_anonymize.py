@@ -1,0 +1,151 @@
+"""Recordings without text: the replay stays, the text goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from scenarios.anonymize import Anonymizer
+from scenarios.recording import ReadOptions, load_workload, open_recording, session_tagger
+from tests.scenarios.anonymized import anonymize, assert_replays_the_same, assert_says_nothing
+from tests.shared import AGENT_LOOP
+from tests.tokenclass.sessions import CALL, RESULT, conversation, one_turn, say
+from traces.model import (
+    Attempt,
+    LengthPrompt,
+    OpaqueBlock,
+    ReasoningBlock,
+    Session,
+    SpawnLink,
+    TextBlock,
+    Times,
+    ToolWait,
+    Turn,
+    Usage,
+    Verdict,
+)
+from traces.readlog import ReadLog
+from traces.registry import read_sessions
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("anonymized") / "sample.jsonl"
+    anonymize(AGENT_LOOP, target)
+    return target
+
+
+def stripped(*sessions: Session, keep_tool_names: bool = False) -> list[Session]:
+    anonymizer = Anonymizer(session_tagger(ReadOptions(output_format="hermes")), keep_tool_names=keep_tool_names)
+    return list(anonymizer.sessions(sessions))
+
+
+def test_the_sample_says_nothing_and_replays_the_same(sample: Path) -> None:
+    assert_says_nothing(AGENT_LOOP, sample)
+    assert_replays_the_same(AGENT_LOOP, sample)
+
+
+@pytest.mark.parametrize("block_size", [32, 48])
+def test_engines_with_larger_blocks_find_the_same_prefixes(sample: Path, block_size: int) -> None:
+    workloads = [
+        load_workload(open_recording([str(path)], ReadOptions()), ReadOptions(), block_size=block_size)
+        for path in (AGENT_LOOP, sample)
+    ]
+    paths = [[path.tolist() for path in workload.paths.paths] for workload in workloads]
+    assert sum(map(len, paths[0])) > 0
+    names: dict[int, int] = {}
+    for first, second in zip(*paths, strict=True):
+        assert len(first) == len(second)
+        assert all(names.setdefault(one, other) == other for one, other in zip(first, second, strict=True))
+    assert len(set(names.values())) == len(names)
+
+
+def test_it_is_stripped_once_and_for_all(sample: Path, tmp_path: Path) -> None:
+    """An anonymized trace is a trace: stripping it again changes the numbers of blocks at most."""
+    again = tmp_path / "again.jsonl"
+    anonymize(sample, again)
+    assert_replays_the_same(sample, again)
+
+
+def test_what_is_not_text_stays() -> None:
+    usage = Usage(input_tokens=30, cached_tokens=8, output_tokens=12, reasoning_tokens=4)
+    times = Times(sent_s=10.0, first_token_s=10.5, end_s=12.0)
+    session = conversation(say("user", "Where is it warm?"), say("assistant", CALL), say("tool", RESULT))
+    turn = session.turns[0]
+    rejected = Attempt(output=(TextBlock(text="No."),), verdict=Verdict.REJECTED, usage=usage, times=times)
+    kept = msgspec.structs.replace(turn.final, accepted_per_round=(3, 1), finish_reason="max_tokens")
+    turn = msgspec.structs.replace(
+        turn,
+        attempts=(rejected, kept),
+        tool_waits=(ToolWait(name="look_up", duration_s=1.5, call_id="1"),),
+        user_wait_s=4.0,
+        max_tokens=99,
+        model="big-model",
+    )
+    parent = msgspec.structs.replace(session, turns=(turn,), id="the parent", start_s=9.0)
+    child = one_turn(TextBlock(text="Done."), parent=SpawnLink(session_id="the parent", turn_id="t0"), agent="scout")
+    first, second = stripped(parent, msgspec.structs.replace(child, id="the child"))
+    (found,) = first.turns
+    assert [attempt.verdict for attempt in found.attempts] == [Verdict.REJECTED, Verdict.ACCEPTED]
+    assert (found.attempts[0].usage, found.attempts[0].times) == (usage, times)
+    assert (found.final.accepted_per_round, found.final.finish_reason) == ((3, 1), "length")
+    assert found.tool_waits == (ToolWait(name="tool1", duration_s=1.5),)
+    assert (found.user_wait_s, found.max_tokens, found.model) == (4.0, 99, "m1")
+    assert (first.id, first.start_s, first.messages, first.tools) == ("s1", 9.0, (), ())
+    assert (second.id, second.agent, second.parent) == ("s2", "a1", SpawnLink(session_id="s1", turn_id="t1"))
+    assert stripped(parent, keep_tool_names=True)[0].turns[0].tool_waits[0].name == "look_up"
+
+
+def test_prompts_that_begin_alike_share_the_blocks_of_what_is_alike() -> None:
+    long = "A text that both of them begin with, long enough for some blocks of tokens. " * 6
+    sessions = [
+        msgspec.structs.replace(conversation(say("user", long + end), say("assistant", "Yes.")), id=end)
+        for end in ("one", "two")
+    ]
+    prompts = [session.turns[0].prompt for session in stripped(*sessions)]
+    assert all(isinstance(prompt, LengthPrompt) for prompt in prompts)
+    first, second = (prompt.block_ids for prompt in prompts if isinstance(prompt, LengthPrompt))
+    alike = int(np.argmin([*(a == b for a, b in zip(first, second, strict=False)), False]))
+    assert 4 < alike <= min(len(first), len(second))
+    assert not set(first[alike:]) & set(second[alike:])
+
+
+def test_the_blocks_of_a_trace_without_text_keep_their_width_and_sharing() -> None:
+    def request(name: str, tokens: int, *ids: int) -> Session:
+        prompt = LengthPrompt(tokens=tokens, block_tokens=512, block_ids=ids)
+        turn = Turn(id="t", prompt=prompt, attempts=(Attempt(output=(OpaqueBlock(tokens=9),)),))
+        return Session(id=name, turns=(turn,))
+
+    text = one_turn(TextBlock(text="Yes."))
+    found = stripped(request("x", 1000, 77, 12), request("y", 900, 77, 13), text)
+    prompts = [session.turns[0].prompt for session in found if isinstance(session.turns[0].prompt, LengthPrompt)]
+    assert [prompt.block_tokens for prompt in prompts] == [512, 512, 16]
+    ids = [prompt.block_ids for prompt in prompts]
+    assert ids[0][0] == ids[1][0]
+    assert len({*ids[0], *ids[1]}) == 3
+    assert not {*ids[0], *ids[1]} & {*ids[2], *found[2].turns[0].final.block_ids}
+    # Tokens of no known class stay so.
+    assert found[0].turns[0].final.output == (OpaqueBlock(tokens=9),)
+
+
+def test_hidden_reasoning_keeps_its_length_and_class() -> None:
+    session = one_turn(ReasoningBlock(tokens=40), CALL)
+    (found,) = stripped(session)
+    expected = session_tagger(ReadOptions()).tag(session).turns[0].final.labels
+    blocks = [block for block in found.turns[0].final.output if isinstance(block, OpaqueBlock)]
+    assert [block.tokens for block in blocks] == expected.lengths.tolist()
+    assert session_tagger(ReadOptions()).tag(found).turns[0].final.labels.values.tolist() == expected.values.tolist()
+
+
+def test_reasons_for_leaving_records_out_are_not_written(tmp_path: Path) -> None:
+    source, target = tmp_path / "trace.jsonl", tmp_path / "out.jsonl"
+    log = ReadLog()
+    lines = [msgspec.json.encode(session) for session in read_sessions([str(AGENT_LOOP)], log)]
+    header = {"simtool_trace": 1, "omitted": {"row of type secret-project": 2}, "assumptions": {"of secret-project": 1}}
+    source.write_bytes(b"\n".join([json.dumps(header).encode(), *lines]))
+    anonymize(source, target)
+    assert b"secret" not in target.read_bytes()

@@ -1,0 +1,119 @@
+"""Invariants of agent sessions (docs/invariants.md): joins, gated draws, drawn waits, over random small workloads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator import metrics
+from simulator.gate import GateConfig, GiveUp, RetryPrompt, gated
+from simulator.replay import Replay, run
+from simulator.sessions import turn_waits
+from simulator.toolruns import ToolRuns
+from simulator.workload import NO_PARENT, Workload
+from tests.simulator.cases import Case, cases
+
+examples = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def gates(draw: st.DrawFn) -> GateConfig:
+    shares = st.sampled_from([0.2, 0.6, 1.0])
+    parallel = draw(st.none() | st.integers(1, 3))
+    appended = parallel is None and draw(st.booleans())
+    return GateConfig(
+        pass_call=draw(shares),
+        pass_answer=draw(shares),
+        max_draws=None if parallel is not None else draw(st.integers(1, 3)),
+        parallel_draws=parallel,
+        prompt=RetryPrompt.APPENDED if appended else RetryPrompt.SAME,
+        error_tokens=2 if appended else 0,
+        give_up=draw(st.sampled_from(list(GiveUp))),
+        gate_s=draw(st.sampled_from([0.0, 0.25])),
+    )
+
+
+def judged(case: Case, gate: GateConfig) -> tuple[Workload, Replay]:
+    workload = gated(case.workload, gate, case.config.seed)
+    return workload, run(workload, case.config)
+
+
+def turn_end(workload: Workload, replay: Replay, gate: GateConfig) -> np.ndarray:
+    """When each turn is over: its last draw's verdict; a refused draw ends it and needs none."""
+    first = workload.turn_attempts[:-1]
+    ends = np.maximum.reduceat(replay.finish_s, first)
+    refused = np.logical_or.reduceat(replay.refused, first)
+    return np.where(refused, ends, ends + gate.gate_s)
+
+
+@examples
+@given(cases(), gates())
+def test_inv_14_draws_follow_the_gate(case: Case, gate: GateConfig) -> None:
+    work, replay = judged(case, gate)
+    first = work.turn_attempts[work.attempt_turn]
+    again = np.flatnonzero((np.arange(work.n_attempts) > first) & ~replay.refused)
+    if gate.parallel_draws is not None:
+        np.testing.assert_allclose(replay.arrival_s[again], replay.arrival_s[first[again]], atol=1e-9)
+    else:
+        np.testing.assert_allclose(replay.arrival_s[again], replay.finish_s[again - 1] + gate.gate_s, atol=1e-9)
+    counts = metrics.conservation(replay, work)
+    assert counts["requests_injected"] == counts["requests_completed"] + counts["requests_refused"]
+    assert counts["attributed_s"] == pytest.approx(counts["busy_s"], rel=1e-9, abs=1e-12)
+
+
+@examples
+@given(cases(), gates())
+def test_inv_15_turns_join_sub_agents_and_verdicts(case: Case, gate: GateConfig) -> None:
+    work, replay = judged(case, gate)
+    load = case.config.load
+    over_s = turn_end(work, replay, gate)
+    sent_s = replay.arrival_s[work.turn_attempts[:-1]]
+    waits = turn_waits(work, load)
+    for turn, parent in enumerate(work.turn_parent):
+        if parent == NO_PARENT:
+            continue
+        joined = replay.session_end_s[work.session_parent == parent] if load.join_sub_agents else []
+        assert sent_s[turn] == pytest.approx(max([over_s[parent] + waits[parent], *joined]), abs=1e-9)
+    for session, parent in enumerate(work.session_parent):
+        if parent != NO_PARENT:
+            assert replay.session_start_s[session] == pytest.approx(over_s[parent], abs=1e-9)
+
+
+@examples
+@given(cases(), st.integers(1, 4))
+def test_inv_16_verdicts_belong_to_draws(case: Case, limit: int) -> None:
+    """A draw passes or fails whatever the gate's limit, so a longer one only adds draws to turns given up."""
+    short = gated(case.workload, GateConfig(pass_call=0.5, pass_answer=0.5, max_draws=limit), 1)
+    long = gated(case.workload, GateConfig(pass_call=0.5, pass_answer=0.5, max_draws=limit + 2), 1)
+    assert short.draws is not None
+    draws = np.diff(short.turn_attempts), np.diff(long.turn_attempts)
+    passed = ~short.draws.given_up
+    np.testing.assert_array_equal(draws[0][passed], draws[1][passed])
+    assert (draws[0] <= limit).all()
+    assert (draws[1][~passed] > draws[0][~passed]).all()
+    best = gated(case.workload, GateConfig(pass_call=0.5, pass_answer=0.5, parallel_draws=limit), 1)
+    assert best.draws is not None
+    np.testing.assert_array_equal(best.draws.given_up, short.draws.given_up)
+
+
+@examples
+@given(st.lists(st.lists(st.tuples(st.integers(0, 2), st.none() | st.integers(1, 9)), max_size=3), max_size=8))
+def test_inv_17_drawn_waits_are_the_tool_s_own(turns: list[list[tuple[int, int | None]]]) -> None:
+    flat = [run for turn in turns for run in turn]
+    runs = ToolRuns(
+        ("a", "b", "c"),
+        np.array([tool for tool, _ in flat], np.int32),
+        np.array([np.nan if wait is None else 10.0 * tool + wait / 10 for tool, wait in flat]),
+        np.cumsum([0, *map(len, turns)]),
+    )
+    names = [("s", str(number)) for number in range(len(turns))]
+    drawn = runs.drawn(names, 3)
+    for tool in range(3):
+        own = runs.tool == tool
+        recorded = set(runs.duration_s[own & ~np.isnan(runs.duration_s)].tolist())
+        values = drawn[own]
+        assert set(values[~np.isnan(values)].tolist()) <= recorded
+        assert not recorded or not np.isnan(values).any()
+    np.testing.assert_array_equal(drawn, runs.drawn(names, 3))

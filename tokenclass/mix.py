@@ -1,0 +1,128 @@
+"""Labels for output tokens without text, drawn from a declared mix of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenclass.classes import PositionClass, SubClass
+from tokenclass.identity import generator
+from traces.errors import SimtoolError
+
+S_DETAIL: Mapping[SubClass, float] = {
+    SubClass.D: 0.06,
+    SubClass.N: 0.055,
+    SubClass.K: 0.14,
+    SubClass.V: 0.01,
+    SubClass.T: 0.445,
+    SubClass.P: 0.29,
+}
+"""How tokens that are only known as S are spread over its sub-classes: the shares of a customer-service agent's
+calls (tau-bench airline, Hermes format, Qwen3 tokens)."""
+_DETAILS = np.array(list(S_DETAIL), np.uint8)
+_DETAIL_ENDS = np.cumsum(list(S_DETAIL.values()))[:-1] / sum(S_DETAIL.values())
+
+_WHOLE = np.array([SubClass.D, SubClass.R, SubClass.F], np.uint8)
+"""Sub-class of each position class; that of S is replaced token by token."""
+
+
+class Mix(Protocol):
+    """Says what output tokens without text and label are taken to be."""
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed where it is drawn from."""
+        ...
+
+    def draw(self, tokens: int, *identity: str) -> NDArray[np.uint8]:
+        """Sub-class labels of *tokens* tokens; the same *identity* gives the same labels."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassMix:
+    """Shares of S, R and F among tokens without text, in spans of one class.
+
+    Each span's class is drawn by the shares and its length from a geometric distribution, so neighbouring
+    spans may be of one class.
+    """
+
+    shares: Mapping[PositionClass, float]
+    span_tokens: float = 64.0
+    """Mean length of a span in tokens."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if any(share < 0 for share in self.shares.values()) or abs(sum(self.shares.values()) - 1) > 1e-6:
+            raise SimtoolError(f"--class-mix: shares {self} must not be negative and must sum to 1")
+        if self.span_tokens < 1:
+            raise SimtoolError(f"--class-mix: a span of {self.span_tokens} tokens is shorter than 1")
+
+    def __str__(self) -> str:
+        return ",".join(f"{cls.name}={share:g}" for cls, share in self.shares.items())
+
+    @classmethod
+    def parse(cls, text: str, *, span_tokens: float = 64.0, seed: int = 0) -> ClassMix:
+        """Read ``S=0.4,R=0.2,F=0.4``; a class left out has no share. Raises SimtoolError on anything else."""
+        shares = dict.fromkeys(PositionClass, 0.0)
+        for part in text.split(","):
+            name, _, share = part.partition("=")
+            try:
+                shares[PositionClass[name.strip()]] = float(share)
+            except (KeyError, ValueError):
+                raise SimtoolError(
+                    f"--class-mix {text!r}: {part!r} is not CLASS=SHARE with CLASS one of S, R, F "
+                    f"(example: S=0.4,R=0.2,F=0.4)"
+                ) from None
+        return cls(shares=shares, span_tokens=span_tokens, seed=seed)
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed where it is drawn from."""
+        return f"output tokens without text: classes by --class-mix {self}"
+
+    def draw(self, tokens: int, *identity: str) -> NDArray[np.uint8]:
+        """Sub-class labels of *tokens* tokens; the same seed and *identity* give the same labels."""
+        rng = generator(self.seed, *identity)
+        shares = np.cumsum(list(self.shares.values()))
+        spans, sizes, drawn = [], [], 0
+        while drawn < tokens:
+            count = int((tokens - drawn) / self.span_tokens * 1.2) + 4
+            picks, lengths = rng.random((2, count))
+            spans.append(np.searchsorted(shares, picks * shares[-1], side="right"))
+            sizes.append(self._lengths(lengths))
+            drawn += int(sizes[-1].sum())
+        if not spans:
+            return np.empty(0, np.uint8)
+        classes = np.array(list(self.shares), np.uint8)[np.concatenate(spans)]
+        return _detailed(np.repeat(classes, np.concatenate(sizes))[:tokens], rng)
+
+    def _lengths(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Geometric lengths of mean span_tokens."""
+        if self.span_tokens == 1:
+            return np.ones(uniforms.size, np.int64)
+        steps: NDArray[np.int64] = np.floor(np.log1p(-uniforms) / np.log1p(-1 / self.span_tokens)).astype(np.int64)
+        return steps + 1
+
+
+def labels_of(label: str, tokens: int, *identity: str) -> NDArray[np.uint8]:
+    """Sub-class labels of *tokens* tokens of one recorded *label*; S without detail is spread by S_DETAIL.
+
+    Raises SimtoolError when *label* is neither a sub-class letter nor S, R or F.
+    """
+    if label == PositionClass.S.name:
+        return _detailed(np.zeros(tokens, np.uint8), generator(0, *identity))
+    if label not in SubClass.__members__:
+        raise SimtoolError(f"label {label!r} of tokens without text is none of D N K V T P R F S")
+    return np.full(tokens, SubClass[label], np.uint8)
+
+
+def _detailed(classes: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+    labels = _WHOLE[classes]
+    schema = np.flatnonzero(classes == PositionClass.S)
+    labels[schema] = _DETAILS[np.searchsorted(_DETAIL_ENDS, rng.random(schema.size), side="right")]
+    return labels

@@ -1,0 +1,179 @@
+"""Text to labelled tokens: tags sessions one by one and drops their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from tokenclass.hidden import HiddenHeads, HiddenText
+from tokenclass.layout import Layout, PromptLayout
+from tokenclass.mix import Mix
+from tokenclass.outputs import AttemptTagger, Observe
+from tokenclass.pieces import Hidden
+from tokenclass.prompts import PromptTagger
+from tokenclass.recorded import with_text
+from tokenclass.render import OutputRenderer, known_family
+from tokenclass.segments import SegmentTableBuilder, TokenCache, block_keys
+from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedSession, TaggedTurn
+from tokenclass.tokenizers import Tokenizer
+from traces.errors import SimtoolError
+from traces.model import LengthPrompt, Message, Session, Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagOptions:
+    """What a recording leaves open."""
+
+    raw_family: str | None = None
+    """Output format of recorded completion text; needed where there is any."""
+    recording_tokenizer: Tokenizer | None = None
+    """Vocabulary of completions recorded as token ids without text; needed where there are any."""
+    class_mix: Mix | None = None
+    """Classes of output tokens that have neither text nor label; needed where there are any."""
+
+
+class Tagger:
+    """Tags sessions for one target. Keeps the tokens of texts met before, and no text.
+
+    A hidden prompt head without a recorded length takes the length that the first session with its key gives.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, layout: Layout, options: TagOptions | None = None) -> None:
+        self._layout = layout
+        self._options = options or TagOptions()
+        self._cache = TokenCache(tokenizer)
+        self._heads = HiddenHeads()
+        self._spelled = [tag for tag in layout.form.single_tokens if tag not in tokenizer.special_tokens]
+        if self._options.raw_family is not None:
+            known_family(self._options.raw_family)
+
+    def tag(self, session: Session, observe: Observe | None = None) -> TaggedSession:
+        """The session in numbers; *observe* is shown each output's text before it is dropped.
+
+        Raises SimtoolError for output tokens that nothing classifies and for a parent that is no turn.
+        """
+        tagged = _SessionTagger(session, self._cache, self._layout, self._options, self._heads, observe).run()
+        if self._spelled:
+            tagged.assumptions[
+                f"markup of {self._layout.form.name} that is no single token of {self._cache.tokenizer.name}, "
+                f"hence spelled out: {' '.join(self._spelled)}"
+            ] = 1
+        return tagged
+
+
+def tag_session(
+    session: Session, tokenizer: Tokenizer, layout: Layout, options: TagOptions | None = None
+) -> TaggedSession:
+    """One session in numbers; see `Tagger`, which tags many without tokenizing a text twice."""
+    return Tagger(tokenizer, layout, options).tag(session)
+
+
+def tag_sessions(
+    sessions: Iterable[Session], tokenizer: Tokenizer, layout: Layout, options: TagOptions | None = None
+) -> Iterator[TaggedSession]:
+    """Sessions in numbers, one at a time: memory does not grow with the trace."""
+    tagger = Tagger(tokenizer, layout, options)
+    for session in sessions:
+        yield tagger.tag(session)
+
+
+class _SessionTagger:
+    def __init__(
+        self,
+        session: Session,
+        cache: TokenCache,
+        layout: Layout,
+        options: TagOptions,
+        heads: HiddenHeads,
+        observe: Observe | None = None,
+    ) -> None:
+        self._session = session
+        self._cache = cache
+        self._heads = heads
+        self._assumptions: dict[str, int] = {}
+        self._table = SegmentTableBuilder()
+        self._index = {turn.id: index for index, turn in enumerate(session.turns)}
+        renderer = OutputRenderer(
+            layout.form, session.tools, prompt_tail=layout.prompt_tail, raw_family=options.raw_family
+        )
+        self._hidden = HiddenText(session.id, options.class_mix, self._assume)
+        prompt_layout = PromptLayout(
+            layout, renderer, session.tools, self._hidden.in_prompt, show_tools=session.head is None
+        )
+        messages = [_with_text(message, options.recording_tokenizer) for message in session.messages]
+        self._prompts = PromptTagger(prompt_layout, messages, cache, self._table)
+        self._attempts = AttemptTagger(
+            renderer, cache, self._table, self._hidden, self._assume, options.recording_tokenizer, observe
+        )
+        self._head: Hidden | None = None
+
+    def run(self) -> TaggedSession:
+        session = self._session
+        turns = tuple(self._turn(turn) for turn in session.turns)
+        return TaggedSession(
+            id=session.id,
+            turns=turns,
+            segments=self._table.build(),
+            parent=session.parent,
+            agent=session.agent,
+            start_s=session.start_s,
+            assumptions=self._assumptions,
+        )
+
+    def _assume(self, text: str, count: int = 1) -> None:
+        self._assumptions[text] = self._assumptions.get(text, 0) + count
+
+    def _turn(self, turn: Turn) -> TaggedTurn:
+        prompt = self._prompt(turn)
+        attempts = tuple(self._attempts.tag(turn, *numbered) for numbered in enumerate(turn.attempts))
+        return TaggedTurn(
+            id=turn.id,
+            parent=self._parent(turn),
+            prompt=prompt,
+            attempts=attempts,
+            tool_waits=turn.tool_waits,
+            user_wait_s=turn.user_wait_s,
+            max_tokens=turn.max_tokens,
+            model=turn.model,
+        )
+
+    def _parent(self, turn: Turn) -> int | None:
+        if turn.parent is None:
+            return None
+        if turn.parent not in self._index:
+            raise SimtoolError(
+                f"session {self._session.id}: turn {turn.id} waits for {turn.parent!r}, which is no turn of the "
+                "session (correct the trace, or leave the session out)"
+            )
+        return self._index[turn.parent]
+
+    def _prompt(self, turn: Turn) -> SegmentPrompt | BlockPrompt:
+        if isinstance(turn.prompt, LengthPrompt):
+            keys = block_keys(turn.prompt.block_ids, turn.prompt.block_tokens)
+            return BlockPrompt(turn.prompt.tokens, turn.prompt.block_tokens, keys)
+        if any(not 0 <= start <= end <= len(self._session.messages) for start, end in turn.prompt.ranges):
+            raise SimtoolError(
+                f"session {self._session.id}: the prompt of turn {turn.id} names messages that the session lacks "
+                "(correct the trace, or leave the session out)"
+            )
+        segments, tokens = self._prompts.tag(turn.prompt.ranges)
+        head = self._head_of(turn, tokens)
+        if head is not None:
+            segments = np.concatenate((np.array([self._table.add_hidden(head)], np.int32), segments))
+            tokens += head.tokens
+        return SegmentPrompt(segments, tokens)
+
+    def _head_of(self, turn: Turn, visible_tokens: int) -> Hidden | None:
+        if self._session.head is None:
+            return None
+        if self._head is None:
+            self._head = self._heads.resolve(self._session.head, turn, visible_tokens, self._assume)
+        return self._head if self._head.tokens else None
+
+
+def _with_text(message: Message, tokenizer: Tokenizer | None) -> Message:
+    blocks = with_text(message.blocks, tokenizer)
+    return message if blocks is message.blocks else msgspec.structs.replace(message, blocks=blocks)

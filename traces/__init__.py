@@ -1,0 +1,1 @@
+"""Reads, writes and validates recordings. Knows formats and text; nothing of tokens, GPUs or cost."""

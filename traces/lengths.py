@@ -1,0 +1,110 @@
+"""Requests known by their lengths only: turns and sessions of traces that carry no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from traces.model import (
+    Attempt,
+    Block,
+    LengthPrompt,
+    OpaqueBlock,
+    Session,
+    Times,
+    ToolWait,
+    Turn,
+    Usage,
+)
+from traces.readlog import ReadLog
+
+BLOCK_SIZES = (512, 16, 32, 64, 128, 256, 1024, 2048)
+"""Tokens a block id may stand for, the most common first."""
+
+
+def length_turn(
+    turn_id: str,
+    prompt: LengthPrompt,
+    output_tokens: int,
+    *,
+    times: Times | None = None,
+    parent: str | None = None,
+    tool_waits: Sequence[ToolWait] = (),
+    user_wait_s: float | None = None,
+    model: str | None = None,
+    cached_tokens: int | None = None,
+    output: Sequence[Block] = (),
+) -> Turn:
+    """A turn of *prompt* and *output_tokens* tokens; *output* replaces the one opaque block."""
+    usage = Usage(input_tokens=prompt.tokens, cached_tokens=cached_tokens, output_tokens=output_tokens)
+    blocks = tuple(output) or (OpaqueBlock(tokens=output_tokens),)
+    return Turn(
+        id=turn_id,
+        prompt=prompt,
+        attempts=(Attempt(output=blocks, usage=usage, times=times),),
+        parent=parent,
+        tool_waits=tuple(tool_waits),
+        user_wait_s=user_wait_s,
+        model=model,
+    )
+
+
+def single(session_id: str, turn: Turn, start_s: float | None) -> Session:
+    """A session of one request."""
+    return Session(id=session_id, turns=(turn,), start_s=start_s)
+
+
+def usable_lengths(input_tokens: int, output_tokens: int, log: ReadLog) -> bool:
+    """Whether a request can be served: it has a prompt and an answer. Others are omitted."""
+    if output_tokens <= 0:
+        log.omit("request without output tokens (failed or cut off before the first)")
+    elif input_tokens <= 0:
+        log.omit("request without input tokens")
+    else:
+        return True
+    return False
+
+
+def block_count_fits(tokens: int, blocks: int, block_tokens: int) -> bool:
+    """Whether *blocks* ids cover *tokens* tokens, with or without an id for the partial last block."""
+    return blocks in (tokens // block_tokens, -(-tokens // block_tokens))
+
+
+def infer_block_tokens(requests: Iterable[tuple[int, int]]) -> int | None:
+    """The block size that fits all (input tokens, ids) pairs; None if none of BLOCK_SIZES does."""
+    fitting = list(BLOCK_SIZES)
+    for tokens, blocks in requests:
+        fitting = [size for size in fitting if block_count_fits(tokens, blocks, size)]
+        if not fitting:
+            return None
+    return fitting[0]
+
+
+def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
+    """Block ids that hold within *scope* only, made distinct from those of others; as they are without one."""
+    return tuple(f"{scope}:{value}" for value in ids) if scope else tuple(ids)
+
+
+def unique(wanted: str, taken: set[str]) -> str:
+    """*wanted*, with a number behind it if it is taken already; the answer joins *taken*."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}#{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def block_ids(value: object) -> tuple[int | str, ...] | None:
+    """The ids in a recorded list; None if a member is neither a whole number nor a text."""
+    if not isinstance(value, list):
+        return () if value is None else None
+    ids = tuple(item for item in value if type(item) is int or isinstance(item, str))
+    return ids if len(ids) == len(value) else None
+
+
+def blocks_prompt(tokens: int, ids: Sequence[int | str], block_tokens: int) -> LengthPrompt:
+    """A prompt with block ids. Raises ValueError when there are too many or too few of them."""
+    if not ids:
+        return LengthPrompt(tokens=tokens)
+    if not block_count_fits(tokens, len(ids), block_tokens):
+        raise ValueError(f"{len(ids)} block ids of {block_tokens} tokens do not fit {tokens} input tokens")
+    return LengthPrompt(tokens=tokens, block_tokens=block_tokens, block_ids=tuple(ids))

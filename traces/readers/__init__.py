@@ -1,0 +1,1 @@
+"""One module a recording format; each offers a READER, listed in traces.registry."""

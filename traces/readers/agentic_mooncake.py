@@ -1,0 +1,167 @@
+"""Agentic Mooncake traces: requests with dependencies, as sessions of turns that follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from traces.lengths import blocks_prompt, infer_block_tokens, length_turn, scoped, unique, usable_lengths
+from traces.model import Session, SpawnLink, Times, ToolWait, Turn
+from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, parse_row
+from traces.readers.base import JsonReader
+from traces.readlog import ReadLog
+from traces.records import Json, as_count, objects
+from traces.source import SourceFile
+
+_FIRST_VERSION = ("wait_for", "branches", "prefix_reset", "tool_wait_ms", "tool_events")
+
+
+class AgenticMooncakeReader(JsonReader):
+    """Reads version 1 rows, and the newer ones under a header row.
+
+    A request belongs to the chain of the last request of its session that it waits for; one that waits for
+    none of its session starts a chain, hence a session, of its own. A wait for a request of another session
+    makes that session the parent of a new chain; within a chain it counts as a tool run of unknown length.
+    """
+
+    name = "agentic-mooncake"
+    title = "agentic Mooncake JSONL (dependencies between requests), version 1 and later"
+
+    def score(self, rows: list[Json]) -> float:
+        """A header with the schema's name, or requests with the fields of version 1."""
+        if is_header(rows[0]):
+            return 0.99
+        named = [row for row in rows if "request_id" in row and ("output_length" in row or "output_tokens" in row)]
+        return 0.97 if any(key in row for row in named for key in _FIRST_VERSION) else 0.0
+
+    def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
+        """Yield the sessions of one trace in the order of their first requests."""
+        header: Json = {}
+        requests: list[AgenticRow] = []
+        for line, row in objects(file, log):
+            if is_header(row):
+                header = row
+                continue
+            try:
+                request = parse_row(line, row)
+            except ValueError as error:
+                log.invalid(file.name, line, str(error))
+                continue
+            if usable_lengths(request.input_tokens, request.output_tokens, log):
+                requests.append(request)
+        block_tokens = _block_tokens(header, requests)
+        if block_tokens is None:
+            reason = "no block size fits all pairs of input length and number of hash_ids"
+            log.invalid(file.name, None, reason, "check that each id stands for a block of the prompt")
+            return
+        graph = _Graph(file, block_tokens, log)
+        for request in requests:
+            graph.add(request, header.get("hash_id_scope") == "local")
+        yield from graph.sessions()
+
+
+READER = AgenticMooncakeReader()
+
+
+@dataclass(slots=True)
+class _Chain:
+    id: str
+    parent: SpawnLink | None
+    start_s: float | None
+    turns: list[Turn] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    chain: _Chain
+    index: int
+    row: AgenticRow
+
+
+@dataclass(slots=True)
+class _Graph:
+    """The requests so far, by id, and the chains that they form."""
+
+    file: SourceFile
+    block_tokens: int
+    log: ReadLog
+    chains: dict[str, _Chain] = field(default_factory=dict)
+    home: dict[str, _Place] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def add(self, row: AgenticRow, local_ids: bool) -> None:
+        """Place a request behind those that it waits for; they stand before it in the file."""
+        if row.request_id in self.home:
+            self.log.invalid(self.file.name, row.line, f"request_id {row.request_id!r} is there twice")
+            return
+        known = [wait for wait in row.waits if wait.request_id in self.home]
+        if len(known) < len(row.waits):
+            self.log.assume("request that waits for a missing or later one: starts at its own time")
+        scope = row.session_id.partition("/")[0] if local_ids else ""
+        try:
+            prompt = blocks_prompt(row.input_tokens, scoped(row.ids, scope), self.block_tokens)
+        except ValueError as error:
+            self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
+            return
+        inside = [wait for wait in known if self.home[wait.request_id].row.session_id == row.session_id]
+        outside = [wait for wait in known if wait not in inside]
+        parent = max(inside, key=lambda wait: self.home[wait.request_id].row.line, default=None)
+        if parent is None:
+            chain = self._new_chain(row, outside)
+        else:
+            chain = self.home[parent.request_id].chain
+            self._wait(self.home[parent.request_id], parent, row, outside)
+        sent_s = row.not_before_s if not known else None
+        turn = length_turn(
+            row.request_id,
+            prompt,
+            row.output_tokens,
+            times=Times(sent_s=sent_s) if sent_s is not None else None,
+            parent=parent.request_id if parent is not None else None,
+            model=row.model,
+        )
+        chain.turns.append(turn)
+        self.home[row.request_id] = _Place(chain, len(chain.turns) - 1, row)
+
+    def sessions(self) -> Iterator[Session]:
+        """The chains as sessions."""
+        for chain in self.chains.values():
+            yield Session(id=chain.id, turns=tuple(chain.turns), parent=chain.parent, start_s=chain.start_s)
+
+    def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> _Chain:
+        link = None
+        if outside:
+            spawner = next((wait for wait in outside if wait.spawned), outside[-1])
+            link = SpawnLink(session_id=self.home[spawner.request_id].chain.id, turn_id=spawner.request_id)
+        name = unique(row.session_id, self.taken)
+        chain = _Chain(name, link, row.not_before_s)
+        self.chains[name] = chain
+        return chain
+
+    def _wait(self, place: _Place, parent: Wait, row: AgenticRow, outside: list[Wait]) -> None:
+        """Note on the request waited for what happens between its end and the start of *row*."""
+        turn = place.chain.turns[place.index]
+        waits = list(turn.tool_waits)
+        user_wait_s = turn.user_wait_s
+        if parent.at_start:
+            self.log.assume("request released by the start of another one: follows its end")
+        if row.tool_s > 0:
+            waits.append(ToolWait(name=row.tool_name, duration_s=parent.delay_s))
+        elif parent.delay_s > 0:
+            user_wait_s = max(parent.delay_s, user_wait_s or 0.0)
+        for wait in outside:
+            self.log.assume("wait for a request of another session: a tool run of unrecorded length")
+            waits.append(ToolWait(name="sub-agent", duration_s=None, call_id=wait.request_id))
+        place.chain.turns[place.index] = replace(turn, tool_waits=tuple(waits), user_wait_s=user_wait_s)
+
+
+def _block_tokens(header: Json, requests: Iterable[AgenticRow]) -> int | None:
+    stated = as_count(header.get("block_size"))
+    if stated:
+        return stated
+    pairs = [(row.input_tokens, len(row.ids)) for row in requests if row.ids]
+    if not pairs:
+        return DEFAULT_BLOCK_TOKENS
+    return infer_block_tokens(pairs)

@@ -1,0 +1,165 @@
+"""JSON records of unknown shape: whole files, lines, heads for sniffing, and typed looks at values.
+
+Recordings hold any type in any place, so nothing here trusts a value's type: a look that does not fit gives
+an empty container or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import jiter
+import orjson
+
+from traces.errors import TraceError
+from traces.readlog import ReadLog
+from traces.source import SourceFile
+
+Json = dict[str, object]
+"""A JSON object."""
+
+_MAX_COUNT = 1 << 53
+_HEAD_VALUES = 40
+_MAX_DEPTH = 200
+"""Nesting that jiter refuses to go beyond."""
+
+
+def as_dict(value: object) -> Json:
+    """*value* if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """*value* if it is an array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def dicts(value: object) -> list[Json]:
+    """The objects among the members of an array."""
+    return [item for item in as_list(value) if isinstance(item, dict)]
+
+
+def as_text(value: object) -> str | None:
+    """*value* if it is a string, else None."""
+    return value if isinstance(value, str) else None
+
+
+def first_text(*values: object) -> str | None:
+    """The first non-empty string of *values*."""
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def joined(value: object, key: str = "text") -> str:
+    """The text of *value*: a string as it stands, or the *key* texts of an array's members run together."""
+    if isinstance(value, str):
+        return value
+    members = as_list(value) if not isinstance(value, dict) else [value]
+    texts = (item if isinstance(item, str) else as_dict(item).get(key) for item in members)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def as_count(value: object) -> int | None:
+    """A count as an int; None for what is no whole number of zero or more."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if 0 <= value <= _MAX_COUNT and value == int(value) else None
+
+
+def document(file: SourceFile) -> object:
+    """The one JSON value of *file*. Raises TraceError when it is not valid JSON."""
+    try:
+        return parsed(file.read())
+    except orjson.JSONDecodeError as error:
+        raise TraceError(file.name, error.lineno, f"not valid JSON: {error.msg}", "mend the file") from error
+
+
+def parsed(data: bytes) -> object:
+    """The JSON value of *data*. Raises orjson.JSONDecodeError, also for nesting too deep to work with."""
+    value: object = orjson.loads(data)
+    if data.count(b"[") + data.count(b"{") > _MAX_DEPTH:
+        try:
+            jiter.from_json(data, cache_mode="none")
+        except ValueError as error:
+            if "recursion" in str(error):
+                raise orjson.JSONDecodeError("nested too deeply", "", 0) from error
+    return value
+
+
+def objects(file: SourceFile, log: ReadLog) -> Iterator[tuple[int, Json]]:
+    """Yield (line number, object) of each line; other lines go to *log* as invalid."""
+    for number, line in file.lines():
+        try:
+            value = parsed(line)
+        except orjson.JSONDecodeError as error:
+            log.invalid(file.name, number, f"not valid JSON: {error.msg}", kind="line that is not valid JSON")
+            continue
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            log.invalid(file.name, number, "the line is no JSON object", kind="line that is no JSON object")
+
+
+def documents(file: SourceFile, log: ReadLog) -> Iterator[tuple[int | None, object]]:
+    """Yield the values of *file*, whether it is one JSON document or JSON lines, whatever its name says."""
+    lines = file.lines()
+    first = next(lines, None)
+    if first is None:
+        return
+    try:
+        value = parsed(first[1])
+    except orjson.JSONDecodeError:
+        yield from _whole(file, log)
+        return
+    if next(lines, None) is None:
+        yield None, value
+    else:
+        yield from objects(file, log)
+
+
+def _whole(file: SourceFile, log: ReadLog) -> Iterator[tuple[int | None, object]]:
+    try:
+        value = document(file)
+    except TraceError as error:
+        log.invalid(file.name, error.line, error.reason, error.mend, kind="file that is not valid JSON")
+        return
+    yield None, value
+
+
+@lru_cache(maxsize=4)
+def head_values(head: bytes) -> tuple[object, ...]:
+    """The JSON values that a file's *head* shows: a document (cut short or not), or its first lines.
+
+    Never raises; callers must not change the values.
+    """
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not _is_lines(text):
+        value = _partial(text)
+        return () if value is None else (value,)
+    values = (_partial(line) for line in text.splitlines()[:_HEAD_VALUES] if line.strip())
+    return tuple(value for value in values if value is not None)
+
+
+def head_objects(head: bytes) -> list[Json]:
+    """The objects that a file's *head* shows."""
+    return [value for value in head_values(head) if isinstance(value, dict)]
+
+
+def _is_lines(text: bytes) -> bool:
+    """Whether the first line is a whole JSON value with more after it."""
+    first, separator, rest = text.partition(b"\n")
+    if not separator or not rest.strip():
+        return False
+    try:
+        jiter.from_json(first)
+    except ValueError:
+        return False
+    return True
+
+
+def _partial(text: bytes) -> object:
+    try:
+        value: object = jiter.from_json(text, partial_mode="trailing-strings")
+    except ValueError:
+        return None
+    return value
