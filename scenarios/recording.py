@@ -12,6 +12,8 @@ import numpy as np
 from scenarios.mixfrom import span_chain
 from scenarios.outputformat import detected_format
 from simulator.workload import Workload, WorkloadBuilder
+from tokenclass.formats.family import ReasoningEnd
+from tokenclass.formats.formatfile import load_format_file
 from tokenclass.layout import Layout
 from tokenclass.mix import ClassMix, Mix
 from tokenclass.spanchain import SpanChain
@@ -50,6 +52,10 @@ class ReadOptions:
     tool_call_format: str = "hermes"
     output_format: str | None = None
     """Format of recorded completion text."""
+    format_file: str | None = None
+    """File that declares the format of recorded completion text, in place of a known one."""
+    reasoning_end: str = "strict"
+    """What ends an open reasoning block in completion text: its own end tag, or a tool call too (tool-token)."""
     recording_tokenizer: str | None = None
     """Vocabulary of completions recorded as token ids without text."""
     class_mix: str | None = None
@@ -129,7 +135,8 @@ def with_chain(options: ReadOptions) -> ReadOptions:
 def _tags(options: ReadOptions, mix: Mix | None) -> TagOptions:
     recorded = options.recording_tokenizer
     return TagOptions(
-        raw_family=options.output_format,
+        raw_family=load_format_file(options.format_file) if options.format_file is not None else options.output_format,
+        reasoning_end=ReasoningEnd(options.reasoning_end),
         recording_tokenizer=load_tokenizer(recorded) if recorded is not None else None,
         class_mix=mix,
     )
@@ -161,7 +168,7 @@ def known_format(
     options = with_chain(options)
     files = metered(recording.files, progress)
     sessions = counted(read_files(files, recording.log, options.format_name), progress)
-    if options.output_format is not None:
+    if options.output_format is not None or options.format_file is not None:
         return sessions, options
     family, note, sessions = detected_format(sessions)
     if note is not None:

@@ -105,7 +105,7 @@ def _report(recording: Recording, options: ReadOptions, sums: _Sums, *, by_sessi
         tools=tool_stats(sums.tools, in_calls),
         keys=key_stats(sums.tools, in_calls),
         sessions=sums.sessions if by_session else None,
-        assumptions={**recording.log.assumptions, **with_default_mix(sums.assumptions, options)},
+        assumptions={**recording.notes(), **with_default_mix(sums.assumptions, options)},
         omissions=dict(recording.log.omitted),
         duplicates=dict(recording.log.duplicates),
     )

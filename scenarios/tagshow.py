@@ -75,7 +75,7 @@ def show_turn(paths: Sequence[str], options: ReadOptions, wanted: str) -> ShownT
     alone = replace(session, turns=(replace(turn, parent=None),))
     tagged = tagger.tag(outputs_only(alone), observe)
     labels = tagged.turns[0].attempts
-    assumptions = {**recording.log.assumptions, **with_default_mix(tagged.assumptions, options)}
+    assumptions = {**recording.notes(), **with_default_mix(tagged.assumptions, options)}
     return ShownTurn(
         session_id=session.id,
         turn_id=turn.id,

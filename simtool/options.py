@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -56,6 +57,32 @@ OutputFormat = Annotated[
         "--output-format",
         metavar="FAMILY",
         help="Format of recorded completion text (hermes, glm45, openai_harmony ...).",
+        rich_help_panel=RECORDING,
+    ),
+]
+FormatFile = Annotated[
+    str | None,
+    typer.Option(
+        "--format-file",
+        metavar="FILE",
+        help="Your own output format, declared in TOML or JSON (docs/adding-a-format.md).",
+        rich_help_panel=RECORDING,
+    ),
+]
+
+
+class ReasoningEnds(StrEnum):
+    """What ends an open reasoning block in completion text."""
+
+    STRICT = "strict"
+    TOOL_TOKEN = "tool-token"  # noqa: S105
+
+
+ReasoningEnd = Annotated[
+    ReasoningEnds,
+    typer.Option(
+        "--reasoning-end",
+        help="What ends an open reasoning block in completion text: its end tag, or a tool call too.",
         rich_help_panel=RECORDING,
     ),
 ]

@@ -21,7 +21,6 @@ from traces.model import Block, RawBlock, ReasoningBlock, TextBlock, ToolCallBlo
 Hide = Callable[[Block], Hidden]
 """Gives the tokens that stand for a block without text."""
 _END_LABEL = {PositionClass.S: SubClass.D, PositionClass.R: SubClass.R, PositionClass.F: SubClass.F}
-_REASONING_END = ReasoningEnd.STRICT
 _RECORDED_ENDS = (
     "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "</s>", "<|endoftext|>", "<|end_of_text|>", "<|return|>", "<|call|>",
     "<|end|>", "<|user|>", "<|observation|>", "<｜end▁of▁sentence｜>", "<end_of_turn>", "<|eot|>", "<|eom|>",
@@ -30,8 +29,10 @@ _RECORDED_ENDS = (
 """Ends of turn that recorded completion text may hold, of whatever model."""
 
 
-def known_family(name: str) -> Family:
-    """The output format called *name*. Raises SimtoolError when none is."""
+def known_family(name: str | Family) -> Family:
+    """The output format called *name*, or the declaration itself. Raises SimtoolError when there is none."""
+    if isinstance(name, Family):
+        return name
     try:
         return get_family(name)
     except ValueError as error:
@@ -47,12 +48,14 @@ class OutputRenderer:
         tools: Sequence[ToolSpec] = (),
         *,
         prompt_tail: str = "",
-        raw_family: str | None = None,
+        raw_family: str | Family | None = None,
+        reasoning_end: ReasoningEnd = ReasoningEnd.STRICT,
     ) -> None:
         self._form = form
         self._tools = Tools([{"name": tool.name, "parameters": tool.parameters} for tool in tools])
         self._tail = prompt_tail
         self._raw_family = None if raw_family is None else known_family(raw_family)
+        self._reasoning_end = reasoning_end
 
     @property
     def format_name(self) -> str:
@@ -159,7 +162,7 @@ class OutputRenderer:
                 "the trace holds completion text; name the format that it is written in with --output-format"
             )
         parsed = assemble(
-            segmenter(self._raw_family, self._tools, self._tail, _REASONING_END).run(block.text, final=True)
+            segmenter(self._raw_family, self._tools, self._tail, self._reasoning_end).run(block.text, final=True)
         )
         subs = iter([*parsed.sub])
         pieces: list[Piece] = []

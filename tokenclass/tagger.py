@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from tokenclass.formats.family import Family, ReasoningEnd
 from tokenclass.hidden import HiddenHeads, HiddenText
 from tokenclass.layout import Layout, PromptLayout
 from tokenclass.mix import Mix
@@ -27,8 +28,10 @@ from traces.model import LengthPrompt, Message, Session, Turn
 class TagOptions:
     """What a recording leaves open."""
 
-    raw_family: str | None = None
-    """Output format of recorded completion text; needed where there is any."""
+    raw_family: str | Family | None = None
+    """Output format of recorded completion text, by name or declared; needed where there is any."""
+    reasoning_end: ReasoningEnd = ReasoningEnd.STRICT
+    """What ends an open reasoning block in it."""
     recording_tokenizer: Tokenizer | None = None
     """Vocabulary of completions recorded as token ids without text; needed where there are any."""
     class_mix: Mix | None = None
@@ -97,7 +100,11 @@ class _SessionTagger:
         self._table = SegmentTableBuilder()
         self._index = {turn.id: index for index, turn in enumerate(session.turns)}
         renderer = OutputRenderer(
-            layout.form, session.tools, prompt_tail=layout.prompt_tail, raw_family=options.raw_family
+            layout.form,
+            session.tools,
+            prompt_tail=layout.prompt_tail,
+            raw_family=options.raw_family,
+            reasoning_end=options.reasoning_end,
         )
         self._hidden = HiddenText(session.id, options.class_mix, self._assume)
         prompt_layout = PromptLayout(
