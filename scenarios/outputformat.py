@@ -12,6 +12,9 @@ from traces.model import RawBlock, Session
 LOOKED_AT_SESSIONS = 200
 """Sessions that are read ahead to see their completions."""
 LOOKED_AT_TURNS = 2000
+MIXED_SHARE = 0.05
+MIXED_CONFIDENCE = 0.5
+"""Share and confidence from which on a further format makes a trace a mixed one."""
 
 
 def detected_format(sessions: Iterator[Session]) -> tuple[str | None, str | None, Iterator[Session]]:
@@ -42,7 +45,8 @@ def detected_format(sessions: Iterator[Session]) -> tuple[str | None, str | None
             f"the completions follow no known output format: {reason} (name one with --output-format, or declare "
             "your own with --format-file)"
         )
-    return best.family, _note(best, found), everything
+    chosen = [one for one in found if one.family is not None and _counts(one, best)]
+    return ",".join(str(one.family) for one in chosen), _note(chosen, found), everything
 
 
 def _completions(sessions: list[Session]) -> Iterator[str]:
@@ -52,12 +56,18 @@ def _completions(sessions: list[Session]) -> Iterator[str]:
                 yield from (block.text for block in attempt.output if isinstance(block, RawBlock) and block.text)
 
 
-def _note(best: Detection, found: list[Detection]) -> str:
-    others = [
-        f"{one.family or 'no known format'} {one.share:.0%}" for one in found if one is not best and one.share >= 0.01
-    ]
-    rest = f"; all are read so, though some look like {', '.join(others)}" if others else ""
-    return (
-        f"output format of the completions detected: {best.family} (confidence {best.confidence:.2f}, "
-        f"{best.share:.0%} of those looked at){rest}; name it with --output-format"
+def _counts(one: Detection, best: Detection) -> bool:
+    """Whether a format found beside the most frequent one is more than a stray look-alike."""
+    return one is best or (one.share >= MIXED_SHARE and one.confidence >= MIXED_CONFIDENCE)
+
+
+def _note(chosen: list[Detection], found: list[Detection]) -> str:
+    names = ", ".join(
+        f"{one.family} (confidence {one.confidence:.2f}, {one.share:.0%} of those looked at)" for one in chosen
     )
+    strays = [
+        f"{one.family or 'no known format'} {one.share:.0%}" for one in found if one not in chosen and one.share >= 0.01
+    ]
+    each = "; each is read in the one that explains it best" if len(chosen) > 1 else ""
+    rest = f"; some look like {', '.join(strays)}" if strays else ""
+    return f"output format of the completions detected: {names}{each}{rest}; name it with --output-format"

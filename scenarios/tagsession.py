@@ -18,6 +18,7 @@ from tokenclass.forced import byte_offsets, forced_tokens
 from tokenclass.formats.registry import get_family
 from tokenclass.formats.schema import Tools
 from tokenclass.outputs import OutputRun
+from tokenclass.render import known_families
 from tokenclass.tokenizers.base import clean
 from traces.model import RawBlock, Session, Turn
 
@@ -68,7 +69,7 @@ class SessionTagger:
     def __init__(self, options: ReadOptions, detail: Detail) -> None:
         self._tagger = session_tagger(options)
         self._form = get_family(options.tool_call_format)
-        self._raw_form = get_family(options.output_format) if options.output_format else None
+        self._raw_forms = known_families(options.output_format)
         self._detail = detail
 
     def tally(self, session: Session) -> SessionTally:
@@ -102,8 +103,8 @@ class SessionTagger:
         if not in_calls:
             return
         raw = any(isinstance(block, RawBlock) for block in turn.final.output)
-        family = self._raw_form if raw else self._form
-        forced = None if family is None else forced_tokens(runs, family, tools)
+        masks = (forced_tokens(runs, family, tools) for family in (self._raw_forms if raw else (self._form,)))
+        forced = next((mask for mask in masks if mask is not None), None)
         if forced is not None:
             tally.outputs.forced.known_tokens += in_calls
             tally.outputs.forced.forced_tokens += int(forced.sum())

@@ -56,7 +56,8 @@ OutputFormat = Annotated[
     typer.Option(
         "--output-format",
         metavar="FAMILY",
-        help="Format of recorded completion text (hermes, glm45, openai_harmony ...).",
+        help="Format of recorded completion text (hermes, glm45, openai_harmony ...), or several with commas; found by "
+        "detection.",
         rich_help_panel=RECORDING,
     ),
 ]

@@ -103,6 +103,13 @@ def detect_family(texts: Iterable[str], tools: Iterable[Json] | None = None) -> 
     return detections
 
 
+def best_family(text: str, candidates: Sequence[Family], tools: Tools) -> Family:
+    """The one of *candidates* that explains the completion *text* best; the first of equals, and where none does."""
+    scores = [_score(text[:MAX_CHARS], family, tools) for family in candidates]
+    best = max(scores)
+    return candidates[scores.index(best)] if best.speaks else candidates[0]
+
+
 def _sample(texts: Sequence[str]) -> Sequence[str]:
     if len(texts) <= MAX_TEXTS:
         return texts

@@ -10,6 +10,7 @@ import orjson
 from tokenclass.arguments import argument_pieces, value_pieces
 from tokenclass.callformats import CallFormat, Row, Slot
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass, SubClass
+from tokenclass.detect import best_family
 from tokenclass.formats.family import Family, ReasoningEnd
 from tokenclass.formats.registry import get_family
 from tokenclass.formats.schema import Tools
@@ -39,6 +40,14 @@ def known_family(name: str | Family) -> Family:
         raise SimtoolError(f"--output-format: {error}") from None
 
 
+def known_families(names: str | Family | None) -> tuple[Family, ...]:
+    """The output formats called *names*, separated by commas. Raises SimtoolError for one that is unknown."""
+    if names is None:
+        return ()
+    parts = [names] if isinstance(names, Family) else names.split(",")
+    return tuple(known_family(part.strip() if isinstance(part, str) else part) for part in parts)
+
+
 class OutputRenderer:
     """Renders outputs for one target and one list of tools."""
 
@@ -54,7 +63,7 @@ class OutputRenderer:
         self._form = form
         self._tools = Tools([{"name": tool.name, "parameters": tool.parameters} for tool in tools])
         self._tail = prompt_tail
-        self._raw_family = None if raw_family is None else known_family(raw_family)
+        self._raw_families = known_families(raw_family)
         self._reasoning_end = reasoning_end
 
     @property
@@ -157,13 +166,14 @@ class OutputRenderer:
         return pieces
 
     def _raw(self, block: RawBlock) -> list[Piece]:
-        if self._raw_family is None:
+        if not self._raw_families:
             raise SimtoolError(
                 "the trace holds completion text; name the format that it is written in with --output-format"
             )
-        parsed = assemble(
-            segmenter(self._raw_family, self._tools, self._tail, self._reasoning_end).run(block.text, final=True)
-        )
+        family = self._raw_families[0]
+        if len(self._raw_families) > 1:
+            family = best_family(block.text, self._raw_families, self._tools)
+        parsed = assemble(segmenter(family, self._tools, self._tail, self._reasoning_end).run(block.text, final=True))
         subs = iter([*parsed.sub])
         pieces: list[Piece] = []
         for span in parsed.spans:

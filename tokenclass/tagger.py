@@ -16,7 +16,7 @@ from tokenclass.outputs import AttemptTagger, Observe
 from tokenclass.pieces import Hidden
 from tokenclass.prompts import PromptTagger
 from tokenclass.recorded import with_text
-from tokenclass.render import OutputRenderer, known_family
+from tokenclass.render import OutputRenderer, known_families
 from tokenclass.segments import SegmentTableBuilder, TokenCache, block_keys
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedSession, TaggedTurn
 from tokenclass.tokenizers import Tokenizer
@@ -29,7 +29,8 @@ class TagOptions:
     """What a recording leaves open."""
 
     raw_family: str | Family | None = None
-    """Output format of recorded completion text, by name or declared; needed where there is any."""
+    """Output format of recorded completion text, by name or declared; needed where there is any. Of several names,
+    separated by commas, each completion is read in the one that explains it best."""
     reasoning_end: ReasoningEnd = ReasoningEnd.STRICT
     """What ends an open reasoning block in it."""
     recording_tokenizer: Tokenizer | None = None
@@ -50,8 +51,7 @@ class Tagger:
         self._cache = TokenCache(tokenizer)
         self._heads = HiddenHeads()
         self._spelled = [tag for tag in layout.form.single_tokens if tag not in tokenizer.special_tokens]
-        if self._options.raw_family is not None:
-            known_family(self._options.raw_family)
+        known_families(self._options.raw_family)
 
     def tag(self, session: Session, observe: Observe | None = None) -> TaggedSession:
         """The session in numbers; *observe* is shown each output's text before it is dropped.

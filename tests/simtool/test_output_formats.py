@@ -28,6 +28,10 @@ OWN = (
     '<acme:calls><call name="look_up"><arg name="city">Ulm</arg></call></acme:calls>'
 )
 HERMES = '<tool_call>\n{"name": "look_up", "arguments": {"city": "Ulm"}}\n</tool_call>'
+HARMONY = (
+    "<|channel|>analysis<|message|>Which town?<|end|><|start|>assistant<|channel|>commentary to=functions.look_up "
+    '<|constrain|>json<|message|>{"city": "Ulm"}<|call|>'
+)
 IN_THINKING = "<think>\nI draft <tool_call>\n" + HERMES.split("\n")[1] + "\n</tool_call> and go on.\n</think>\n\nDone."
 
 
@@ -55,6 +59,16 @@ def test_the_format_is_detected_and_said(cli, tmp_path: Path) -> None:
     ran = cli("tag", recording(tmp_path, HERMES, HERMES), "--json", "-")
     assert ran.code == 0
     assert any("detected: hermes" in note for note in json.loads(ran.out)["assumptions"])
+
+
+def test_a_mixed_trace_is_read_in_both_of_its_formats(cli, tmp_path: Path) -> None:
+    trace = recording(tmp_path, HERMES, HARMONY, HERMES, HARMONY)
+    report = json.loads(cli("tag", trace, "--json", "-").out)
+    (note,) = [note for note in report["assumptions"] if "detected" in note]
+    assert "hermes" in note
+    assert "harmony" in note
+    for session in "12":
+        assert "[S:N look_up]" in cli("tag", trace, "--show", f"{session}/1").out
 
 
 def test_a_format_of_the_users_own_is_read_from_a_file(cli, tmp_path: Path) -> None:
