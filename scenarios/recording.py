@@ -12,10 +12,11 @@ import numpy as np
 from scenarios.mixfrom import span_chain
 from scenarios.outputformat import detected_format
 from simulator.workload import Workload, WorkloadBuilder
-from tokenclass.formats.family import ReasoningEnd
+from tokenclass.formats.family import Family, ReasoningEnd
 from tokenclass.formats.formatfile import load_format_file
 from tokenclass.layout import Layout
 from tokenclass.mix import ClassMix, Mix
+from tokenclass.render import known_families
 from tokenclass.spanchain import SpanChain
 from tokenclass.tagged import TaggedAttempt, TaggedSession
 from tokenclass.tagger import Tagger, TagOptions
@@ -132,10 +133,20 @@ def with_chain(options: ReadOptions) -> ReadOptions:
     return replace(options, chain=chain)
 
 
+def raw_families(options: ReadOptions) -> tuple[Family, ...]:
+    """Formats of recorded completion text by *options*; none where it is to be detected.
+
+    Raises SimtoolError for an unknown name, TraceError for a declaration that cannot be used.
+    """
+    if options.format_file is not None:
+        return (load_format_file(options.format_file),)
+    return known_families(options.output_format)
+
+
 def _tags(options: ReadOptions, mix: Mix | None) -> TagOptions:
     recorded = options.recording_tokenizer
     return TagOptions(
-        raw_family=load_format_file(options.format_file) if options.format_file is not None else options.output_format,
+        raw_family=raw_families(options),
         reasoning_end=ReasoningEnd(options.reasoning_end),
         recording_tokenizer=load_tokenizer(recorded) if recorded is not None else None,
         class_mix=mix,

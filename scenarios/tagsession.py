@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.outputsonly import outputs_only
-from scenarios.recording import ReadOptions, session_tagger
+from scenarios.recording import ReadOptions, raw_families, session_tagger
 from scenarios.tagreport import SessionStats, output_stats
 from scenarios.tagtally import KeyTally, OutputTally, ToolTally
 from tokenclass.callparts import CallPart, call_parts
@@ -18,7 +18,6 @@ from tokenclass.forced import byte_offsets, forced_tokens
 from tokenclass.formats.registry import get_family
 from tokenclass.formats.schema import Tools
 from tokenclass.outputs import OutputRun
-from tokenclass.render import known_families
 from tokenclass.tokenizers.base import clean
 from traces.model import RawBlock, Session, Turn
 
@@ -69,7 +68,7 @@ class SessionTagger:
     def __init__(self, options: ReadOptions, detail: Detail) -> None:
         self._tagger = session_tagger(options)
         self._form = get_family(options.tool_call_format)
-        self._raw_forms = known_families(options.output_format)
+        self._raw_forms = raw_families(options)
         self._detail = detail
 
     def tally(self, session: Session) -> SessionTally:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -71,16 +70,8 @@ FormatFile = Annotated[
     ),
 ]
 
-
-class ReasoningEnds(StrEnum):
-    """What ends an open reasoning block in completion text."""
-
-    STRICT = "strict"
-    TOOL_TOKEN = "tool-token"  # noqa: S105
-
-
 ReasoningEnd = Annotated[
-    ReasoningEnds,
+    Literal["strict", "tool-token"],
     typer.Option(
         "--reasoning-end",
         help="What ends an open reasoning block in completion text: its end tag, or a tool call too.",

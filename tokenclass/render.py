@@ -30,22 +30,25 @@ _RECORDED_ENDS = (
 """Ends of turn that recorded completion text may hold, of whatever model."""
 
 
-def known_family(name: str | Family) -> Family:
-    """The output format called *name*, or the declaration itself. Raises SimtoolError when there is none."""
-    if isinstance(name, Family):
-        return name
+def known_family(name: str) -> Family:
+    """The output format called *name*. Raises SimtoolError when none is."""
     try:
         return get_family(name)
     except ValueError as error:
         raise SimtoolError(f"--output-format: {error}") from None
 
 
-def known_families(names: str | Family | None) -> tuple[Family, ...]:
-    """The output formats called *names*, separated by commas. Raises SimtoolError for one that is unknown."""
-    if names is None:
+Formats = str | Family | tuple[Family, ...] | None
+"""Output formats of completion text: names separated by commas, one declaration, or several."""
+
+
+def known_families(formats: Formats) -> tuple[Family, ...]:
+    """The declarations that *formats* stands for. Raises SimtoolError for a name that is unknown."""
+    if formats is None:
         return ()
-    parts = [names] if isinstance(names, Family) else names.split(",")
-    return tuple(known_family(part.strip() if isinstance(part, str) else part) for part in parts)
+    if isinstance(formats, str):
+        return tuple(known_family(name.strip()) for name in formats.split(","))
+    return formats if isinstance(formats, tuple) else (formats,)
 
 
 class OutputRenderer:
@@ -57,7 +60,7 @@ class OutputRenderer:
         tools: Sequence[ToolSpec] = (),
         *,
         prompt_tail: str = "",
-        raw_family: str | Family | None = None,
+        raw_family: Formats = None,
         reasoning_end: ReasoningEnd = ReasoningEnd.STRICT,
     ) -> None:
         self._form = form

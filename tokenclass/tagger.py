@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
 
-from tokenclass.formats.family import Family, ReasoningEnd
+from tokenclass.formats.family import ReasoningEnd
 from tokenclass.hidden import HiddenHeads, HiddenText
 from tokenclass.layout import Layout, PromptLayout
 from tokenclass.mix import Mix
@@ -16,7 +16,7 @@ from tokenclass.outputs import AttemptTagger, Observe
 from tokenclass.pieces import Hidden
 from tokenclass.prompts import PromptTagger
 from tokenclass.recorded import with_text
-from tokenclass.render import OutputRenderer, known_families
+from tokenclass.render import Formats, OutputRenderer, known_families
 from tokenclass.segments import SegmentTableBuilder, TokenCache, block_keys
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedSession, TaggedTurn
 from tokenclass.tokenizers import Tokenizer
@@ -28,9 +28,9 @@ from traces.model import LengthPrompt, Message, Session, Turn
 class TagOptions:
     """What a recording leaves open."""
 
-    raw_family: str | Family | None = None
-    """Output format of recorded completion text, by name or declared; needed where there is any. Of several names,
-    separated by commas, each completion is read in the one that explains it best."""
+    raw_family: Formats = None
+    """Output format of recorded completion text, needed where there is any. Of several, each completion is read in the
+    one that explains it best."""
     reasoning_end: ReasoningEnd = ReasoningEnd.STRICT
     """What ends an open reasoning block in it."""
     recording_tokenizer: Tokenizer | None = None
@@ -47,11 +47,11 @@ class Tagger:
 
     def __init__(self, tokenizer: Tokenizer, layout: Layout, options: TagOptions | None = None) -> None:
         self._layout = layout
-        self._options = options or TagOptions()
+        given = options or TagOptions()
+        self._options = replace(given, raw_family=known_families(given.raw_family))
         self._cache = TokenCache(tokenizer)
         self._heads = HiddenHeads()
         self._spelled = [tag for tag in layout.form.single_tokens if tag not in tokenizer.special_tokens]
-        known_families(self._options.raw_family)
 
     def tag(self, session: Session, observe: Observe | None = None) -> TaggedSession:
         """The session in numbers; *observe* is shown each output's text before it is dropped.

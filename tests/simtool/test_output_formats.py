@@ -8,21 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.simtool.run import Ran, simtool
+from tests.tokenclass.declared import DECLARED
 
-DECLARED = """
-name = "acme"
-
-[calls]
-kind = "xml"
-section = ["<acme:calls>"]
-section_close = ["</acme:calls>"]
-call = { open = "<call name=", close = "</call>" }
-parameter = { open = "<arg name=", close = "</arg>" }
-
-[reasoning]
-openers = ["<acme:think>"]
-closers = ["</acme:think>"]
-"""
 OWN = (
     "<acme:think>Which town?</acme:think>"
     '<acme:calls><call name="look_up"><arg name="city">Ulm</arg></call></acme:calls>'

@@ -6,23 +6,11 @@ import json
 
 import pytest
 
+from tests.tokenclass.declared import DECLARED
 from tokenclass import load_format_file, parse_output
 from tokenclass.classes import PositionClass
 from tokenclass.formats.registry import ALIASES, FAMILIES, get_family
 from traces.errors import TraceError
-
-_TOML = """
-name = "acme"
-[calls]
-kind = "xml"
-section = ["<acme:calls>"]
-section_close = ["</acme:calls>"]
-call = { open = "<call name=", close = "</call>" }
-parameter = { open = "<arg name=", close = "</arg>" }
-[reasoning]
-openers = ["<acme:think>"]
-closers = ["</acme:think>"]
-"""
 
 
 def test_aliases_lead_to_families_and_hide_none():
@@ -69,7 +57,7 @@ def test_a_declared_family_labels_its_format(tmp_path, suffix):
         },
         "reasoning": {"openers": ["<acme:think>"], "closers": ["</acme:think>"]},
     }
-    path.write_text(_TOML if suffix == ".toml" else json.dumps(declaration))
+    path.write_text(DECLARED if suffix == ".toml" else json.dumps(declaration))
     family = load_format_file(path)
     text = '<acme:think>hm</acme:think>ok <acme:calls><call name="f"><arg name="n">4</arg></call></acme:calls>'
     parsed = parse_output(text, family)
