@@ -20,7 +20,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from scenarios.outputsonly import outputs_only
-from scenarios.recording import ReadOptions, session_tagger
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import session_tagger
 from tokenclass.classes import PositionClass
 from tokenclass.detect import detect_family
 from traces.errors import SimtoolError, TraceError

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from scenarios.curve import MAX_GAMMA, SUFFIX_GAMMAS
 from scenarios.drafters import MEASURED_METHODS, measure
 from scenarios.expected import AcceptanceChoice
+from scenarios.grammar import resolve_grammar, source_attempts
 from scenarios.options import AcceptanceOptions, OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.policy import resolve_policy
 from scenarios.profilefile import read_profile
 from scenarios.recording import Recording
-from scenarios.speculation import DrafterOptions
+from scenarios.specoptions import DrafterOptions
 from simulator.config import EngineConfig, SpeculativeMethod
 from simulator.defaultprofile import DEFAULT_PROFILE
 from simulator.origin import Origin
@@ -52,6 +53,7 @@ def choose_acceptance(
         choice = _measured(recorded, workload, engine, options, recording, book)
     else:
         choice = resolve_acceptance(options.acceptance, engine.num_speculative_tokens, book)
+    choice = resolve_grammar(choice, (recorded, workload), options.policy, options.seed, recording, book)
     return resolve_policy(choice, options.policy, book)
 
 
@@ -88,10 +90,8 @@ def _measured(
     eps = drafts.eps(gamma)
     for label in SubClass:
         book.add(f"eps.{label.name}", float(eps[label]), Origin.MEASURED, "first drafts, over all positions")
-    repeated = recorded.turn_attempts[1:][workload.attempt_turn] - 1
-    source_attempt = np.arange(recorded.n_attempts) if workload is recorded else repeated
     return AcceptanceChoice(
-        model=drafts.acceptance(attempt_keys(workload, options.seed), source_attempt),
+        model=drafts.acceptance(attempt_keys(workload, options.seed), source_attempts(recorded, workload)),
         table=table,
         pessimistic=table,
         optimistic=table,
@@ -115,7 +115,7 @@ def resolve_acceptance(options: AcceptanceOptions, gamma: int, book: ParameterBo
     cannot be read.
     """
     try:
-        profile = _profile(options, gamma)
+        profile = given_profile(options, gamma)
     except ValueError as error:
         raise OptionError(str(error)) from error
     book.add("acceptance", profile.name, _profile_origin(profile), "acceptance profile")
@@ -143,7 +143,8 @@ def _profile_origin(profile: AcceptanceProfile) -> Origin:
     return Origin.MEASURED if origins == {Origin.MEASURED} else Origin.DECLARED
 
 
-def _profile(options: AcceptanceOptions, gamma: int) -> AcceptanceProfile:
+def given_profile(options: AcceptanceOptions, gamma: int) -> AcceptanceProfile:
+    """The profile that *options* describe at *gamma*. Raises ValueError or OptionError, TraceError for a bad file."""
     rho = {
         name: value
         for name, value in (("S", options.rho_S), ("R", options.rho_R), ("F", options.rho_F))

@@ -1,7 +1,8 @@
 """Recordings without their text: lengths, classes, times and what is shared, enough to replay the same.
 
-A prompt becomes the identities of its blocks of tokens, an output the runs of its sub-classes. Names of sessions,
-turns, agents, models and tools become numbers in the order in which they are met.
+A prompt becomes the identities of its blocks of tokens, an output the runs of its sub-classes. Ids of sessions and
+turns become hashes, which random draws know them by, so that the same is drawn for them; names of agents, models and
+tools become numbers in the order in which they are met.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from simulator.prefix import PrefixIndex
 from tokenclass.classes import SubClass
+from tokenclass.identity import hashed_name
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedAttempt, TaggedSession, TaggedTurn
 from tokenclass.tagger import Tagger
 from traces.model import (
@@ -52,8 +54,6 @@ class Anonymizer:
         self._keep_tool_names = keep_tool_names
         self._index = PrefixIndex(BLOCK_TOKENS)
         self._keys: dict[int, int] = {}
-        self._sessions = _Names("s")
-        self._turns: dict[str, _Names] = {}
         self._agents = _Names("a")
         self._models = _Names("m")
         self._tools = _Names("tool")
@@ -65,26 +65,25 @@ class Anonymizer:
 
     def _session(self, session: Session, tagged: TaggedSession) -> Session:
         return Session(
-            id=self._sessions.of(session.id),
+            id=hashed_name(session.id),
             turns=tuple(
-                self._turn(session, turn, labelled, tagged)
-                for turn, labelled in zip(session.turns, tagged.turns, strict=True)
+                self._turn(turn, labelled, tagged) for turn, labelled in zip(session.turns, tagged.turns, strict=True)
             ),
             parent=self._link(session.parent),
             agent=self._agents.of(session.agent) if session.agent is not None else None,
             start_s=session.start_s,
         )
 
-    def _turn(self, session: Session, turn: Turn, labelled: TaggedTurn, tagged: TaggedSession) -> Turn:
+    def _turn(self, turn: Turn, labelled: TaggedTurn, tagged: TaggedSession) -> Turn:
         prompt, outputs = self._prefixes(labelled, tagged)
         return Turn(
-            id=self._turn_name(session.id, turn.id),
+            id=hashed_name(turn.id),
             prompt=prompt,
             attempts=tuple(
                 self._attempt(attempt, labels, ids)
                 for attempt, labels, ids in zip(turn.attempts, labelled.attempts, outputs, strict=True)
             ),
-            parent=self._turn_name(session.id, turn.parent) if turn.parent is not None else None,
+            parent=hashed_name(turn.parent) if turn.parent is not None else None,
             tool_waits=tuple(self._wait(wait) for wait in turn.tool_waits),
             user_wait_s=turn.user_wait_s,
             model=self._models.of(turn.model) if turn.model is not None else None,
@@ -123,14 +122,11 @@ class Anonymizer:
         """Recorded block keys as odd numbers; even ones are identities of tokens."""
         return tuple(2 * self._keys.setdefault(key, len(self._keys)) + 1 for key in keys.tolist())
 
-    def _turn_name(self, session_id: str, turn_id: str) -> str:
-        return self._turns.setdefault(session_id, _Names("t")).of(turn_id)
-
     def _link(self, link: SpawnLink | None) -> SpawnLink | None:
         if link is None:
             return None
-        turn_id = self._turn_name(link.session_id, link.turn_id) if link.turn_id is not None else None
-        return SpawnLink(session_id=self._sessions.of(link.session_id), turn_id=turn_id)
+        turn_id = hashed_name(link.turn_id) if link.turn_id is not None else None
+        return SpawnLink(session_id=hashed_name(link.session_id), turn_id=turn_id)
 
     def _wait(self, wait: ToolWait) -> ToolWait:
         name = wait.name if self._keep_tool_names else self._tools.of(wait.name)
@@ -144,7 +140,11 @@ def _width(prompt: BlockPrompt, ids: tuple[int, ...]) -> int | None:
 def _output(attempt: Attempt, labels: TaggedAttempt) -> tuple[OpaqueBlock, ...]:
     """The runs of sub-classes; tokens of no known class, where they are all there is, stay so."""
     if attempt.output and all(isinstance(block, OpaqueBlock) and block.label is None for block in attempt.output):
-        return tuple(OpaqueBlock(tokens=block.tokens) for block in attempt.output if isinstance(block, OpaqueBlock))
+        blocks = (block for block in attempt.output if isinstance(block, OpaqueBlock))
+        return tuple(
+            OpaqueBlock(tokens=block.tokens, key=hashed_name(block.key) if block.key is not None else None)
+            for block in blocks
+        )
     values, lengths = labels.labels.values.tolist(), labels.labels.lengths.tolist()
     return tuple(
         OpaqueBlock(tokens=length, label=SubClass(value).name) for value, length in zip(values, lengths, strict=True)

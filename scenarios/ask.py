@@ -12,16 +12,20 @@ import numpy as np
 from scenarios.acceptance import choose_acceptance, is_measured
 from scenarios.answer import SCHEMA_VERSION, Answer, TraceInfo
 from scenarios.clusters import with_cluster
-from scenarios.decide import decide, replay_once
+from scenarios.decide import Decision, decide, replay_once
 from scenarios.draws import drawn_workload, draws_again
+from scenarios.expected import AcceptanceChoice
+from scenarios.grammar import needs_forced
 from scenarios.limits import limits, stay_off
 from scenarios.load import resolve_load
-from scenarios.measure import resolve_measure
+from scenarios.loaded import Loaded, Reading, load
+from scenarios.measure import Measure, resolve_measure
 from scenarios.options import OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
 from scenarios.policy import engine_under
-from scenarios.recording import Progress, ReadOptions, Recording, load_workload, open_recording
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import Look, Progress, Recording
 from scenarios.runsummary import RunSummary, summarise
 from scenarios.vllmcompat import bench_serve
 from simulator.config import MODELLED_ENGINE
@@ -38,15 +42,41 @@ class Asked:
     answer: Answer
     workload: Workload
     platform: Platform
+    choice: AcceptanceChoice
+    measure: Measure
     replay: Replay
     baseline: Replay | None
 
 
-def ask(paths: Sequence[str], read: ReadOptions, options: ReplayOptions, *, progress: Progress | None = None) -> Asked:
-    """Replay the recordings at *paths* as *options* say and judge the result.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Options resolved as far as they can be without the recording."""
+
+    options: ReplayOptions
+    platform: Platform
+    measure: Measure
+    reading: Reading
+    book: ParameterBook
+
+
+def ask(
+    paths: Sequence[str],
+    read: ReadOptions,
+    options: ReplayOptions,
+    *,
+    progress: Progress | None = None,
+    look: Look | None = None,
+) -> Asked:
+    """Replay the recordings at *paths* as *options* say and judge the result; *look* sees their text as it is read.
 
     Raises OptionError for options out of range, TraceError or SimtoolError for recordings that cannot be used.
     """
+    asked = question(read, options)
+    return answer(asked, load(paths, asked.reading, progress=progress, look=look))
+
+
+def question(read: ReadOptions, options: ReplayOptions) -> Question:
+    """Resolve *options*, and what they need read. Raises OptionError for those out of range."""
     book = ParameterBook()
     try:
         platform = with_cluster(resolve_platform(options.platform, options.cost, book), options.cluster, book)
@@ -55,51 +85,66 @@ def ask(paths: Sequence[str], read: ReadOptions, options: ReplayOptions, *, prog
     except ValueError as error:
         raise OptionError(str(error)) from error
     platform = replace(platform, engine=engine_under(platform.engine, options.policy))
-    measure = resolve_measure(options.measure)
-    recording = open_recording(paths, read)
-    workload = load_workload(
-        recording,
-        read,
+    reading = Reading(
+        read=read,
         block_size=platform.engine.block_size,
         every_prompt_twice=draws_again(options),
         keep_ids=is_measured(platform.engine, options.acceptance),
-        progress=progress,
+        keep_forced=needs_forced(options.policy),
     )
-    recorded_workload = workload
-    workload = drawn_workload(workload, options, book)
-    load = resolve_load(options.load, workload, book, num_replicas=platform.cluster.num_replicas)
+    measure = resolve_measure(options.measure)
+    return Question(options=options, platform=platform, measure=measure, reading=reading, book=book)
+
+
+def answer(asked: Question, loaded: Loaded) -> Asked:
+    """Answer a question, once, from what was loaded for its reading. Raises OptionError for options out of range."""
+    options, platform, measure, book = asked.options, asked.platform, asked.measure, asked.book
+    recording = loaded.own_recording()
+    workload = drawn_workload(loaded.workload, options, book)
+    load_config = resolve_load(options.load, workload, book, num_replicas=platform.cluster.num_replicas)
     gamma = platform.engine.num_speculative_tokens
-    choice = choose_acceptance(recorded_workload, workload, platform.engine, options, recording, book)
+    choice = choose_acceptance(loaded.workload, workload, platform.engine, options, recording, book)
+    baseline = None
     if gamma == 0:
-        replay = replay_once(workload, platform.engine, platform, choice, load, options.seed)
+        replay = replay_once(workload, platform.engine, platform, choice, load_config, options.seed)
         summary = summarise(replay, workload, platform, measure)
         compat = bench_serve(replay, workload, summary, measure)
-        answer = _answer(recording, workload, options, book, summary, vllm_compat=compat)
-        return Asked(answer=answer, workload=workload, platform=platform, replay=replay, baseline=None)
-    decision = decide(workload, platform, choice, load, options.seed, recording.measured_tokens_per_round, measure)
-    answer = _answer(
-        recording,
-        workload,
-        options,
-        book,
-        decision.summary,
-        baseline=decision.baseline_summary,
-        verdict=decision.verdict,
-        comparison=decision.comparison,
-        classes=decision.classes,
-        gamma_curve=decision.curve,
-        break_even=decision.break_even,
-        predictions=decision.predictions,
-        vllm_compat=bench_serve(decision.speculative, workload, decision.summary, measure),
-        stay_off=stay_off(limits(decision.baseline, platform, options.platform, choice, gamma)),
-    )
+        document = _answer(recording, workload, options, book, summary, vllm_compat=compat)
+    else:
+        measured = recording.measured_tokens_per_round
+        decision = decide(workload, platform, choice, load_config, options.seed, measured, measure)
+        replay, baseline = decision.speculative, decision.baseline
+        document = _answer(
+            recording,
+            workload,
+            options,
+            book,
+            decision.summary,
+            **_parts(decision),
+            vllm_compat=bench_serve(replay, workload, decision.summary, measure),
+            stay_off=stay_off(limits(baseline, platform, options.platform, choice, gamma)),
+        )
     return Asked(
-        answer=answer,
+        answer=document,
         workload=workload,
         platform=platform,
-        replay=decision.speculative,
-        baseline=decision.baseline,
+        choice=choice,
+        measure=measure,
+        replay=replay,
+        baseline=baseline,
     )
+
+
+def _parts(decision: Decision) -> dict[str, object]:
+    return {
+        "baseline": decision.baseline_summary,
+        "verdict": decision.verdict,
+        "comparison": decision.comparison,
+        "classes": decision.classes,
+        "gamma_curve": decision.curve,
+        "break_even": decision.break_even,
+        "predictions": decision.predictions,
+    }
 
 
 def _answer(
@@ -158,6 +203,9 @@ def _warnings(summary: RunSummary) -> list[str]:
     found = []
     refused = summary.conservation["requests_refused"]
     truncated = summary.conservation["requests_truncated"]
+    abandoned = summary.conservation.get("requests_abandoned", 0)
+    if abandoned:
+        found.append(f"{abandoned} requests were not sent: the gate gave up on a turn and ended the session")
     if refused:
         found.append(f"{refused} requests were refused: their prompts do not fit into --max-model-len")
     if truncated:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from scipy.optimize import brentq
 
 from scenarios.expected import AcceptanceChoice, expectation
 from scenarios.stretch import schema_share, stretched
 from simulator import law
 from simulator.acceptance.base import F64, Outputs
 from simulator.lawcosts import LawCosts
+from simulator.roots import find_root
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass
 
 BREAK_EVEN_TOKENS = 40_000
@@ -92,7 +92,11 @@ def _on_spans(
     thinned = _thinned(outputs, every)
 
     def saving(factor: float) -> float:
-        return 1 - per_round / expectation(choice.table, stretched(thinned, factor), gamma).tokens_per_round
+        return (
+            1
+            - per_round
+            / expectation(choice.by_label or choice.table, stretched(thinned, factor), gamma).tokens_per_round
+        )
 
     if not schema_share(thinned.labels):
         return None, None, "there is no schema to stretch"
@@ -100,7 +104,7 @@ def _on_spans(
     if (without > 0) == (most > 0):
         state = "pays" if without > 0 else "loses"
         return None, None, f"{state} with the schema spans removed and at {MOST_STRETCH:g} times their length alike"
-    factor = float(brentq(saving, 0.0, MOST_STRETCH, xtol=1e-3))
+    factor = find_root(saving, 0.0, MOST_STRETCH, xtol=1e-3)
     share = schema_share(stretched(thinned, factor).labels)
     return share, factor, f"schema spans {factor:.3g} times as long as recorded"
 

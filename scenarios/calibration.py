@@ -9,7 +9,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from scenarios.answer import Interval
 from scenarios.calibrate import RoundCost, fitted_kappa, fitted_round_cost, hit_share
+from scenarios.logprobfit import LogprobFigures
+from scenarios.logprobkappa import FittedKappa, kappas, other_rho_bar, profile_of, too_good
 from scenarios.options import OptionError
 from scenarios.recordedrounds import RoundCounts, deepest_round
 from scenarios.server.benchjson import read_bench
@@ -30,6 +33,8 @@ DEFINITIONS = {
     "acceptance length": "1 + accepted draft tokens / rounds that drafted; the 1 is the target's own (bonus) token",
     "per position": "rounds that accepted draft number i / rounds that drafted; unconditional: it falls with i",
     "per depth": "rounds that accepted number i / rounds that accepted number i - 1; what a profile holds",
+    "rho": "exp(-H), H the mean next-token entropy in nats of the class; its bounds where only the likeliest are known",
+    "kappa": "eps / (1 - rho), eps the share of first drafts that are refused",
     "interval": "95 %: over requests where the source has them, else Wilson's, which takes rounds as independent",
 }
 
@@ -53,8 +58,11 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     cost: FittedCost | None
     hit_share: float | None
+    logprobs: LogprobFigures | None
+    """None where no recording has token logprobs."""
+    kappa: list[FittedKappa]
     profile: AcceptanceProfile | None
-    """None where no input reports acceptance."""
+    """None where no input reports acceptance or predictability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +103,13 @@ def calibrate(
     date: str = "",
     gamma: int | None = None,
     rho_bar: float | None = None,
+    logprobs: LogprobFigures | None = None,
 ) -> Calibration:
     """The profile *base* with acceptance as *runs* and the recorded rounds of *sessions* have it.
 
     *gamma* is the draft depth of the recorded rounds, the deepest one seen if None; *rho_bar* the traffic's mean
-    predictability, which kappa is fitted with. Raises ValueError for figures that cannot be used.
+    predictability, which kappa is fitted with, that of *logprobs* if None. Raises ValueError for figures that cannot be
+    used.
     """
     notes: list[str] = []
     drafting = [run for run in runs if run.num_drafts]
@@ -109,8 +119,12 @@ def calibrate(
     counts = _recorded(sessions, gamma, notes)
     if counts is not None and counts.rounds:
         profile = _by_class(profile or base, counts, date, notes)
-    if profile is not None and rho_bar is not None and drafting:
-        profile = _with_kappa(profile, drafting, rho_bar, date)
+    if logprobs is not None:
+        found += [*logprobs.problems, *too_good(logprobs, counts), *other_rho_bar(logprobs, rho_bar)]
+        profile = profile or profile_of(base, logprobs, date)
+    rho = _given(rho_bar) or (logprobs.rho_bar if logprobs is not None else None)
+    if profile is not None and rho is not None and drafting:
+        profile = _with_kappa(profile, drafting, rho, "given" if rho_bar is not None else "of the logprobs", date)
     return Calibration(
         definitions=DEFINITIONS,
         sources=figures,
@@ -118,8 +132,14 @@ def calibrate(
         notes=notes,
         cost=_cost(runs, notes),
         hit_share=hit_share(runs),
+        logprobs=logprobs,
+        kappa=kappas(logprobs, counts) if logprobs is not None else [],
         profile=profile,
     )
+
+
+def _given(rho_bar: float | None) -> Interval | None:
+    return None if rho_bar is None else Interval(rho_bar, rho_bar, rho_bar)
 
 
 def _by_depth(
@@ -203,16 +223,18 @@ def _by_class(base: AcceptanceProfile, counts: RoundCounts, date: str, notes: li
     )
 
 
-def _with_kappa(profile: AcceptanceProfile, runs: Sequence[ServerRun], rho_bar: float, date: str) -> AcceptanceProfile:
-    fitted = [fitted_kappa(run, rho_bar) for run in runs]
+def _with_kappa(
+    profile: AcceptanceProfile, runs: Sequence[ServerRun], rho: Interval, origin: str, date: str
+) -> AcceptanceProfile:
+    fitted = [fitted_kappa(run, bound) for run in runs for bound in (rho.low, rho.value, rho.high) if 0 < bound < 1]
     run = max(runs, key=lambda one: one.num_drafts)
-    value = fitted_kappa(run, rho_bar)
+    value = fitted_kappa(run, rho.value)
     kappa = Quantity(
         value=value,
         low=min(fitted),
         high=max(fitted),
         origin=Origin.DERIVED,
-        source=f"eps_bar of {run.source} over 1 - rho_bar, rho_bar {rho_bar:g} given",
+        source=f"eps_bar of {run.source} over 1 - rho_bar, rho_bar {rho.value:.4g} {origin}",
         date=date,
     )
     return msgspec.structs.replace(profile, kappa=kappa)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scenarios.anonymize import NOTE, Anonymizer
-from scenarios.recording import Progress, ReadOptions, Recording, counted, known_format, metered, session_tagger
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import Progress, Recording, counted, known_format, metered, read_log, session_tagger
 from traces.export import EXPORTS
 from traces.readlog import ReadLog
 from traces.registry import read_files
@@ -26,19 +27,19 @@ def convert(
     target: Path,
     *,
     to: str = CANONICAL,
-    format_name: str | None = None,
-    skip_invalid: bool = False,
+    options: ReadOptions | None = None,
     progress: Progress | None = None,
 ) -> tuple[int, ReadLog]:
     """Read *paths* and write *target* as *to*; return what was written, in sessions or rows, and the log.
 
     Raises TraceError or SimtoolError; *target* then stays what it was.
     """
-    log = ReadLog(skip_invalid=skip_invalid)
+    read = options or ReadOptions()
+    log = read_log(read)
     files = metered(find_files(list(paths)), progress)
-    sessions = counted(read_files(files, log, format_name), progress)
+    sessions = counted(read_files(files, log, read.format_name), progress)
     if to == CANONICAL:
-        return write_trace(sessions, target, log, source_format=format_name or ""), log
+        return write_trace(sessions, target, log, source_format=read.format_name or ""), log
     return EXPORTS[to](sessions, target, log), log
 
 
@@ -55,7 +56,7 @@ def convert_anonymized(
     Returns and raises as convert does. The trace does not say what was left out or assumed while reading, since the
     reasons may quote the recording.
     """
-    recording = Recording(files=find_files(list(paths)), log=ReadLog(skip_invalid=options.skip_invalid), sha256="")
+    recording = Recording(files=find_files(list(paths)), log=read_log(options), sha256="")
     sessions, options = known_format(recording, options, progress)
     anonymizer = Anonymizer(session_tagger(options), keep_tool_names=keep_tool_names)
     count = write_trace(anonymizer.sessions(sessions), target, ReadLog(), notes=(NOTE,))

@@ -22,7 +22,7 @@ from scenarios.platform import Platform
 from simulator import law, rng
 from simulator.acceptance.base import AcceptanceModel, Outputs
 from simulator.lawcosts import LawCosts, read_back
-from simulator.metrics import mean_batch
+from simulator.metrics import gate_gpu_s, mean_batch
 from simulator.policies import DraftPolicy
 from simulator.replay import Replay
 from simulator.workload import Workload
@@ -58,7 +58,7 @@ def gamma_curve(
         platform=platform,
         choice=choice,
         batch=mean_batch(baseline),
-        net=lambda relative_cost: net_saving(speculative, baseline, relative_cost, platform.relative_price),
+        net=lambda relative_cost: net_saving(workload, speculative, baseline, relative_cost, platform.relative_price),
     )
     own = platform.engine.num_speculative_tokens
     depths = [gamma for gamma in sorted({*range(1, MAX_GAMMA + 1), own}) if has_depth(choice, gamma)]
@@ -145,12 +145,17 @@ def _owners(workload: Workload, attempts: I64) -> I64:
     return np.unique(owner, return_inverse=True)[1].astype(np.int64)
 
 
-def net_saving(speculative: Replay, baseline: Replay, relative_decode_cost: float, relative_price: float) -> float:
+def net_saving(
+    workload: Workload, speculative: Replay, baseline: Replay, relative_decode_cost: float, relative_price: float
+) -> float:
     """Saving of C_total when decode costs *relative_decode_cost* of the baseline's and the draft prefills too.
 
-    *relative_price* is that of a replica's second with speculation to one without.
+    The target's prefill, what it loads from host memory and a gate's cost are the baseline's. *relative_price* is that
+    of a replica's second with speculation to one without.
     """
     decode = float(baseline.by_step.decode_gpu_s.sum())
-    prefill = float(baseline.prefill_gpu_s.sum())
+    prefill = float(baseline.prefill_gpu_s.sum() + baseline.kv_load_s.sum())
     draft = float(speculative.draft_prefill_gpu_s.sum())
-    return 1 - (prefill + draft + decode * relative_decode_cost) * relative_price / (prefill + decode)
+    gate = float(gate_gpu_s(baseline, workload).sum())
+    spent = prefill + draft + decode * relative_decode_cost + gate
+    return 1 - spent * relative_price / (prefill + decode + gate)

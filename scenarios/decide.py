@@ -9,6 +9,7 @@ from scenarios.compare import Predicted, break_even, class_rows, comparison, rul
 from scenarios.curve import gamma_curve
 from scenarios.expected import AcceptanceChoice, expectation, replayed_outputs, under
 from scenarios.measure import Measure
+from scenarios.options import OptionError
 from scenarios.platform import Platform
 from scenarios.runsummary import DEFAULT_MEASURE, RunSummary, summarise
 from scenarios.verdict import judge
@@ -48,6 +49,22 @@ def replay_once(
     return run(workload, config)
 
 
+def replay_without(
+    workload: Workload, platform: Platform, choice: AcceptanceChoice, load: LoadConfig, seed: int
+) -> Replay:
+    """The replay without speculation that savings are shares of. Raises OptionError if nothing can be served."""
+    engine = platform.baseline_engine
+    baseline = replay_once(workload, engine, platform, choice, load, seed)
+    if baseline.refused.all():
+        raise OptionError(
+            f"--max-model-len is {engine.max_model_len}, given or what the KV cache of "
+            f"{platform.engine.num_gpu_blocks} blocks holds beside the models: none of the {workload.n_attempts} "
+            "prompts fits; use a larger --gpu, a higher "
+            "-tp or a smaller --draft-model"
+        )
+    return baseline
+
+
 def decide(
     workload: Workload,
     platform: Platform,
@@ -61,8 +78,8 @@ def decide(
 
     *measured_tokens_per_round* is what the recording itself reports, at whatever depth it was made with.
     """
+    baseline = replay_without(workload, platform, choice, load, seed)
     speculative = replay_once(workload, platform.engine, platform, choice, load, seed)
-    baseline = replay_once(workload, platform.baseline_engine, platform, choice, load, seed)
     gamma = platform.engine.num_speculative_tokens
     outputs = replayed_outputs(speculative)
     batch, context = mean_batch(baseline)

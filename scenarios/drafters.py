@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scenarios.speculation import DrafterOptions
+from scenarios.specoptions import DrafterOptions
 from simulator.acceptance.base import F64, I64, U8, U64, Potential
-from simulator.acceptance.ngram import ngram_potential
+from simulator.acceptance.ngram import Occurrence, ngram_potential
 from simulator.acceptance.recorded import Attempts, ObservedAcceptance
 from simulator.acceptance.rounds import chain_rounds
+from simulator.acceptance.suffix import SuffixDecoding
 from simulator.acceptance.table import TableAcceptance
 from simulator.config import SpeculativeMethod
 from simulator.tokenstore import TokenStore
@@ -93,7 +94,7 @@ def measure(
     if method is SpeculativeMethod.NGRAM:
         found = _ngram(store, options, max(gammas))
     else:
-        found = options.suffix().potentials(store, sorted(set(gammas)))
+        found = _suffix(options).potentials(store, sorted(set(gammas)))
     order = store.output_order
     lengths = np.diff(offsets)[order]
     place = np.repeat(offsets[order] - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
@@ -108,7 +109,7 @@ def _ngram(store: TokenStore, options: DrafterOptions, gamma: int) -> dict[int, 
             gamma,
             prompt_lookup_min=options.prompt_lookup_min,
             prompt_lookup_max=options.prompt_lookup_max,
-            occurrence=options.prompt_lookup_match,
+            occurrence=Occurrence(options.prompt_lookup_match),
         )
         for tokens in store
     ]
@@ -122,3 +123,13 @@ def _placed(found: Potential, place: I64, size: int) -> Potential:
     accepted, drafted = np.zeros((2, size), dtype=np.int16)
     accepted[place], drafted[place] = found.accepted, found.drafted
     return Potential(accepted, drafted)
+
+
+def _suffix(options: DrafterOptions) -> SuffixDecoding:
+    """The suffix drafter of *options*."""
+    return SuffixDecoding(
+        max_tree_depth=options.suffix_decoding_max_tree_depth,
+        max_cached_requests=options.suffix_decoding_max_cached_requests,
+        max_spec_factor=options.suffix_decoding_max_spec_factor,
+        min_token_prob=options.suffix_decoding_min_token_prob,
+    )

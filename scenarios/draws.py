@@ -7,6 +7,7 @@ from dataclasses import fields
 from scenarios.options import OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from simulator.gate import gated
+from simulator.gateconfig import GateConfig
 from simulator.origin import Origin
 from simulator.resample import resample
 from simulator.workload import Workload
@@ -22,9 +23,11 @@ def drawn_workload(workload: Workload, options: ReplayOptions, book: ParameterBo
     if options.gate is not None:
         if options.nu is not None:
             raise OptionError("--nu and --gate exclude each other: a gate's pass probabilities give nu")
-        result = gated(workload, options.gate, options.seed)
-        for one in fields(options.gate):
-            book.add(f"gate.{one.name}", getattr(options.gate, one.name), Origin.DECLARED, "--gate or its default")
+        try:
+            result = gated(workload, options.gate, options.seed)
+        except ValueError as error:
+            raise OptionError(str(error)) from error
+        _declare(options.gate, book)
         book.add("nu", result.n_attempts / result.n_turns, Origin.DERIVED, "draws per turn under the gate")
         return result
     if options.nu is not None:
@@ -35,3 +38,15 @@ def drawn_workload(workload: Workload, options: ReplayOptions, book: ParameterBo
             raise OptionError(str(error)) from error
     book.add("nu", workload.n_attempts / workload.n_turns, Origin.MEASURED, "recorded attempts per turn")
     return workload
+
+
+def _declare(gate: GateConfig, book: ParameterBook) -> None:
+    source = "--gate or its default"
+    for one in fields(gate):
+        if one.name not in ("rules", "check_costs"):
+            book.add(f"gate.{one.name}", getattr(gate, one.name), Origin.DECLARED, source)
+    for rule in gate.rules:
+        book.add(f"gate.pass.{rule.check}.{rule.kind}", rule.passing, Origin.DECLARED, "--gate")
+    for cost in gate.check_costs:
+        book.add(f"gate.{cost.check}_s", cost.seconds, Origin.DECLARED, "--gate: of the draws that reach it")
+        book.add(f"gate.{cost.check}_gpu_s", cost.gpu_seconds, Origin.DECLARED, "--gate: of the draws that reach it")

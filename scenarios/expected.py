@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.acceptance.base import AcceptanceModel, ExactModel, Outputs
+from simulator.acceptance.grammar import Constraint
 from simulator.acceptance.rounds import chain_rounds
 from simulator.acceptance.tally import tally
 from simulator.acceptance.threshold import ThresholdModel
@@ -43,6 +44,10 @@ class AcceptanceChoice:
     """Draft depths that *model* knows; None: all."""
     policy: DraftPolicy | None = None
     """What cuts rounds below the engine's depth."""
+    constraint: Constraint | None = None
+    """The grammar that the models stand under; they know the outputs of the recording alone."""
+    by_label: ExactModel | None = None
+    """What stands for *table* on outputs made up of other lengths; None: the table itself."""
 
     @property
     def replayed(self) -> AcceptanceModel:
@@ -86,9 +91,11 @@ class Expectation:
 
     rounds: F64
     drafting: F64
-    """Rounds that draft a token at least."""
+    """Rounds that verify a token beside the target's own."""
     drafted: F64
     """Tokens drafted."""
+    undrafted: F64
+    """Tokens verified beside drafts."""
     tokens: F64
     """Tokens that rounds emit."""
     by_label: RoundsByLabel
@@ -101,8 +108,12 @@ class Expectation:
         return float(self.tokens.sum()) / rounds if rounds else 1.0
 
     def work(self, costs: LawCosts) -> F64:
-        """Cost of each output's rounds relative to c_T: 1 a round, o where it drafts, delta + d a drafted token."""
-        return self.rounds + costs.o * self.drafting + (costs.delta + costs.d) * self.drafted
+        """Cost of each output's rounds relative to c_T: 1 a round, o where it drafts, delta + d a drafted token.
+
+        A token verified without a draft costs delta.
+        """
+        work = self.rounds + costs.o * self.drafting + (costs.delta + costs.d) * self.drafted
+        return work + costs.delta * self.undrafted if self.undrafted.any() else work
 
     def cost_per_token(self, costs: LawCosts) -> float:
         """c_net / c_T over all outputs; 1 without any token."""
@@ -119,7 +130,7 @@ def expectation(model: AcceptanceModel, outputs: Outputs, gamma: int) -> Expecta
     none = np.empty(0)
     columns = {
         name: np.concatenate([none, *(getattr(one, name) for one in parts)])
-        for name in ("rounds", "drafting", "drafted", "tokens")
+        for name in ("rounds", "drafting", "drafted", "undrafted", "tokens")
     }
     sums = {
         name: np.sum([np.zeros(N_SUBCLASSES), *(getattr(one.by_label, name) for one in parts)], axis=0)
@@ -153,15 +164,18 @@ def _part(model: AcceptanceModel, outputs: Outputs, gamma: int) -> Expectation:
             rounds=found.rounds,
             drafting=_sums(outputs.attempt, drafts, len(outputs)),
             drafted=found.drafted,
+            undrafted=found.undrafted,
             tokens=found.tokens,
             by_label=found.by_label(outputs.labels, N_SUBCLASSES),
         )
     rounds = chain_rounds(model.potential(outputs, gamma), outputs.offsets)
+    undrafted = np.zeros(len(rounds)) if rounds.undrafted is None else rounds.undrafted
     owner = np.repeat(np.arange(len(outputs)), np.diff(rounds.offsets))
     return Expectation(
         rounds=np.diff(rounds.offsets).astype(np.float64),
-        drafting=_sums(owner, rounds.drafted > 0, len(outputs)),
+        drafting=_sums(owner, (rounds.drafted > 0) | (undrafted > 0), len(outputs)),
         drafted=_sums(owner, rounds.drafted, len(outputs)),
+        undrafted=_sums(owner, undrafted, len(outputs)),
         tokens=np.maximum(np.diff(outputs.offsets) - 1, 0).astype(np.float64),
         by_label=tally(rounds, outputs, N_SUBCLASSES),
     )

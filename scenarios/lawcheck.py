@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from scenarios.answer import Interval, PredictionRow
 from scenarios.breakeven import BreakEvens, break_evens
 from scenarios.expected import AcceptanceChoice, Expectation, expectation, mean_eps, replayed_outputs
+from scenarios.parameters import Parameter
 from scenarios.setup import Setup
 from scenarios.spanfit import SpanRow, by_span_length
 from scenarios.stretch import schema_share
@@ -17,6 +19,7 @@ from simulator import law, predictions
 from simulator.acceptance.base import F64, Outputs
 from simulator.acceptance.expectation import expectation as sampled_expectation
 from simulator.acceptance.rounds import chain_rounds
+from simulator.config import MODELLED_ENGINE
 from simulator.lawcosts import LawCosts
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass, SubClass
 
@@ -52,6 +55,11 @@ class ClassTruth(msgspec.Struct, frozen=True, kw_only=True):
 class LawCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The law against the truth on one trace."""
 
+    tool: str
+    version: str
+    modelled_engine: str
+    seed: int
+    trace_sha256: str
     gamma: int
     output_tokens: int
     c_T_s: float
@@ -64,6 +72,9 @@ class LawCheck(msgspec.Struct, frozen=True, kw_only=True):
     spans: list[SpanRow]
     break_even: BreakEvens
     predictions: list[PredictionRow]
+    config: dict[str, Parameter]
+    assumptions: dict[str, int]
+    omissions: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,11 @@ def law_check(setup: Setup) -> LawCheck:
         predictions.r2(schema_share(outputs.labels), saving),
     ]
     return LawCheck(
+        tool="simtool",
+        version=version("simtool"),
+        modelled_engine=MODELLED_ENGINE,
+        seed=setup.seed,
+        trace_sha256=setup.recording.sha256,
         gamma=gamma,
         output_tokens=len(outputs.labels),
         c_T_s=costs.c_T_s,
@@ -104,6 +120,9 @@ def law_check(setup: Setup) -> LawCheck:
         spans=by_span_length(outputs, choice, gamma),
         break_even=break_evens(outputs, choice, costs, gamma, per_round),
         predictions=[PredictionRow(name=one.name, ruling=one.ruling.value, reason=one.reason) for one in rulings],
+        config=setup.book.entries,
+        assumptions=setup.recording.notes(),
+        omissions=dict(setup.recording.log.omitted),
     )
 
 
@@ -126,10 +145,12 @@ def _approximations(
     def row(name: str, formula: str, tokens: float | None) -> Approximation:
         return Approximation(name=name, formula=formula, tokens_per_round=tokens, interval=None, saving=saved(tokens))
 
-    by_class = sum(w * law.tau(eps, gamma) for w, eps in zip(present.w, present.eps, strict=True)) + 1
+    jumped = _mean_jump(choice, outputs)
+    by_class = jumped + sum(w * law.tau(eps, gamma) for w, eps in zip(present.w, present.eps, strict=True)) + 1
+    plus = " + mean forced run" if jumped else ""
     rows = [
-        row("law", "tau(eps_bar) + 1", law.tokens_per_round(eps_bar, gamma)),
-        row("law, per class", "sum w_c tau_c + 1", by_class),
+        row("law", f"tau(eps_bar) + 1{plus}", law.tokens_per_round(eps_bar, gamma) + jumped),
+        row("law, per class", f"sum w_c tau_c + 1{plus}", by_class),
         row("span limit", "1 / sum w_c / (tau_c + 1)", law.span_limit_tokens_per_round(present.w, present.eps, gamma)),
         msgspec.structs.replace(
             row("exact", "independent drafts over the labels", exact.tokens_per_round),
@@ -145,7 +166,7 @@ def _approximations(
                 formula=f"one draw; interval of the mean of {SAMPLES}" if found.replicas > 1 else "one draw",
                 tokens_per_round=drawn,
                 interval=Interval(drawn, *found.interval) if found.replicas > 1 and found.interval else None,
-                saving=saved(drawn),
+                saving=saved(drawn) if choice.constraint is None else 1 - per_round / drawn,
             )
         )
     if known is not None:
@@ -154,6 +175,12 @@ def _approximations(
     if setup.recorded_tokens_per_round is not None:
         rows.append(row("recorded", "rounds that the recording carries", setup.recorded_tokens_per_round))
     return rows
+
+
+def _mean_jump(choice: AcceptanceChoice, outputs: Outputs) -> float:
+    """Tokens emitted by force after a round that ends at a random position."""
+    jump = None if choice.constraint is None else choice.constraint.beside(outputs, 1).jump
+    return 0.0 if jump is None or not jump.size else float(jump.mean())
 
 
 def _sampled(choice: AcceptanceChoice, outputs: Outputs, gamma: int) -> float:

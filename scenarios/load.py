@@ -23,9 +23,7 @@ def resolve_load(options: LoadOptions, workload: Workload, book: ParameterBook, 
     mode = _mode(options, workload, book)
     rates = read_arrival_profile(options.arrival_profile) if options.arrival_profile is not None else ()
     tool_waits = _tool_waits(options, book)
-    book.add(
-        "sub_agents", "join" if options.join_sub_agents else "detached", Origin.DECLARED, "what a parent waits for"
-    )
+    book.add("sub_agents", options.sub_agents, Origin.DECLARED, "what a parent waits for")
     concurrency = options.max_concurrency
     default = DEFAULT_MAX_CONCURRENCY * num_replicas
     if mode is SessionMode.CLOSED:
@@ -54,7 +52,7 @@ def resolve_load(options: LoadOptions, workload: Workload, book: ParameterBook, 
             tool_speedup=options.tool_speedup,
             unknown_tool_wait_s=options.unknown_tool_wait_s,
             user_waits=options.user_waits,
-            join_sub_agents=options.join_sub_agents,
+            join_sub_agents=options.sub_agents == "join",
         )
     except ValueError as error:
         raise OptionError(str(error)) from error

@@ -8,6 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from scenarios.answer import Interval
+from scenarios.batchcost import step_cost_per_token
 from scenarios.curve import SUFFIX_GAMMAS, Predictor, net_saving, thinned_outputs
 from scenarios.decide import replay_once
 from scenarios.expected import AcceptanceChoice, expectation
@@ -23,6 +24,10 @@ SEARCH_TOKENS = 30_000
 """Output tokens that depths by class are searched on; a larger trace is thinned evenly by outputs."""
 CLASS_GAMMAS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 ROUNDS_OF_SEARCH = 2
+EXPECTED = (
+    "expected: at the batch without speculation ({:.2f} sequences in a decode step), the draft's prefill left out; "
+    "replayed: everything counts"
+)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +70,9 @@ def optimize(setup: Setup) -> Optimum:
         platform=setup.platform,
         choice=setup.choice,
         batch=mean_batch(setup.baseline),
-        net=lambda cost: net_saving(setup.baseline, setup.baseline, cost, setup.platform.relative_price),
+        net=lambda cost: net_saving(
+            setup.workload, setup.baseline, setup.baseline, cost, setup.platform.relative_price
+        ),
     )
     fixed = max(depths, key=lambda gamma: _saving(predict, gamma, None))
     by_class = _by_class(predict, fixed, depths)
@@ -86,7 +93,7 @@ def optimize(setup: Setup) -> Optimum:
         candidates=candidates,
         by_batch_size=by_size,
         notes=[
-            "expected: at the batch without speculation, the draft's prefill left out; replayed: everything counts",
+            EXPECTED.format(predict.batch[0]),
             "a step drafts as deep as the deepest of its sequences: in batches, depths by class gain less or lose",
         ],
     )
@@ -94,7 +101,7 @@ def optimize(setup: Setup) -> Optimum:
 
 def _saving(predict: Predictor, gamma: int, policy: DraftPolicy | None) -> float:
     """Net saving expected of *gamma* under *policy*."""
-    return predict.net(predict.relative_cost(gamma, policy))
+    return predict.net(step_cost_per_token(predict, gamma, policy))
 
 
 def _by_class(predict: Predictor, fixed: int, depths: Sequence[int]) -> dict[PositionClass, int]:
@@ -182,7 +189,7 @@ def _candidate(
             setup.platform.engine,
             num_speculative_tokens=gamma,
             num_speculative_tokens_per_batch_size=by_size,
-            draft_depth_varies=policy is not None,
+            draft_depth_varies=policy is not None or setup.choice.constraint is not None,
         )
         replay: Replay = replay_once(setup.workload, engine, setup.platform, choice, setup.load, setup.seed)
         interval = net_interval(setup.workload, replay, setup.baseline, setup.seed, setup.platform.relative_price)

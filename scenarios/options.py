@@ -4,87 +4,63 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from scenarios.engineoptions import DEFAULT_GAMMA, CostOptions, PlatformOptions
+from scenarios.option import Section, option
 from scenarios.serving import ClusterOptions, MeasureOptions
-from scenarios.speculation import DrafterOptions, PolicyOptions
-from simulator.gate import GateConfig
+from scenarios.specoptions import DrafterOptions, PolicyOptions
+
+if TYPE_CHECKING:
+    from simulator.gateconfig import GateConfig
+
+__all__ = [
+    "DEFAULT_GAMMA",
+    "AcceptanceOptions",
+    "ClusterOptions",
+    "CostOptions",
+    "DrafterOptions",
+    "LoadOptions",
+    "MeasureOptions",
+    "OptionError",
+    "PlatformOptions",
+    "PolicyOptions",
+    "ReplayOptions",
+    "parse_eps",
+]
+
+_LOAD, _SPECULATION = Section.WORKLOAD, Section.SPECULATION
 
 
 class OptionError(ValueError):
     """An option's value cannot be used; the message names the option, the value and the range."""
 
 
-DEFAULT_GAMMA = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlatformOptions:
-    """Hardware, models and engine, with vLLM's names."""
-
-    gpu: str = "H200"
-    tensor_parallel_size: int = 1
-    model: str = "Qwen3-32B"
-    draft_model: str = "Qwen3-4B"
-    """A name of the catalogue, or the path of a config.json; the same holds for the draft."""
-    speculative_method: str = "draft_model"
-    num_speculative_tokens: int = DEFAULT_GAMMA
-    quantization: str = "auto"
-    draft_quantization: str = "auto"
-    kv_cache_dtype: str = "auto"
-    draft_placement: str = "local"
-    draft_gpu: str | None = None
-    """GPU of a draft that is not local; None: as *gpu*."""
-    rtt_ms: float | None = None
-    """Round trip between draft and target."""
-    cuda_graph_padding: bool = False
-    max_num_seqs: int | None = None
-    max_num_batched_tokens: int | None = None
-    max_model_len: int | None = None
-    block_size: int | None = None
-    num_gpu_blocks: int | None = None
-    gpu_memory_utilization: float | None = None
-    enable_prefix_caching: bool = True
-    enable_chunked_prefill: bool = True
-    long_prefill_token_threshold: int | None = None
-    gpu_price_per_hour: float | None = None
-    prices: str | None = None
-    """Path of the user's price table."""
-    idle_watts: float | None = None
-    max_watts: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostOptions:
-    """Step times in place of the roofline's: the law's constants, any of which makes all of them count, or a table."""
-
-    c_T_ms: float | None = None
-    delta: float | None = None
-    d: float | None = None
-    overhead: float | None = None
-    prefill_us_per_token: float | None = None
-    table: str | None = None
-    """Path of a measured table of step times."""
-
-    @property
-    def declared(self) -> bool:
-        """Whether any constant is given."""
-        return any(getattr(self, name) is not None for name in self.__slots__ if name != "table")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptanceOptions:
     """Acceptance in place of the declared profile: from the law's constants, eps by class, or a mean length."""
 
-    kappa: float | None = None
-    rho_S: float | None = None
-    rho_R: float | None = None
-    rho_F: float | None = None
-    eps: dict[str, float] | None = None
+    kappa: float | None = option(None, "Draft alignment constant.", _SPECULATION, least=0)
+    rho_S: float | None = option(None, "Predictability of S.", _SPECULATION, least=0, most=1)
+    rho_R: float | None = option(None, "Predictability of R.", _SPECULATION, least=0, most=1)
+    rho_F: float | None = option(None, "Predictability of F.", _SPECULATION, least=0, most=1)
+    eps: dict[str, float] | None = option(
+        None,
+        "Mismatch by class, or by sub-class of S (D N K V T P).",
+        _SPECULATION,
+        metavar="S=..,R=..,F=..",
+        parse="scenarios.options:parse_eps",
+    )
     """eps by class (S, R, F) or sub-class letter (D, N, K, V, T, P)."""
-    acceptance_length: float | None = None
-    """Mean tokens a round emits at the given gamma."""
-    profile: str | None = None
-    """Path of an acceptance profile that takes the place of the declared one."""
+    acceptance_length: float | None = option(
+        None, "Mean tokens a round emits at this gamma, as vLLM reports it.", _SPECULATION, least=1
+    )
+    profile: str | None = option(
+        None,
+        "Acceptance profile (JSON, TOML) in place of the declared one; made by simtool calibrate.",
+        _SPECULATION,
+        metavar="FILE",
+    )
 
     @property
     def given(self) -> bool:
@@ -96,19 +72,41 @@ class AcceptanceOptions:
 class LoadOptions:
     """How requests are offered."""
 
-    max_concurrency: int | None = None
-    request_rate: float | None = None
-    burstiness: float = 1.0
-    self_timed: bool | None = None
-    speedup: float = 1.0
-    tool_speedup: float = 1.0
-    unknown_tool_wait_s: float = 0.0
-    user_waits: bool = False
-    tool_waits: str = "recorded"
-    """recorded, scaled or drawn."""
-    join_sub_agents: bool = True
-    arrival_profile: Path | None = None
-    """File of hourly request rates."""
+    max_concurrency: int | None = option(
+        None,
+        "Sessions at a time in closed loop (the default; 8): a turn arrives when the one before and its tools are "
+        "done.",
+        _LOAD,
+    )
+    request_rate: float | None = option(None, "Open loop: mean requests/s; sessions arrive at random.", _LOAD)
+    burstiness: float = option(1.0, "1: Poisson; below: burstier, above: steadier.", _LOAD)
+    self_timed: bool | None = option(
+        None, "Sessions start at their recorded times (default for requests without sessions).", _LOAD
+    )
+    speedup: float = option(1.0, "Recorded start times are divided by it.", _LOAD)
+    tool_speedup: float = option(1.0, "Tool waits are divided by it.", _LOAD)
+    unknown_tool_wait_s: float = option(
+        0.0, "Seconds of a tool without recorded duration.", _LOAD, flags=("--unknown-tool-wait",), least=0
+    )
+    user_waits: bool = option(False, "Keep recorded waits for a person.", _LOAD)
+    tool_waits: str = option(
+        "recorded",
+        "recorded, scaled (by --tool-speedup), or drawn anew from those recorded of the same tool.",
+        _LOAD,
+        choices=("recorded", "scaled", "drawn"),
+    )
+    sub_agents: str = option(
+        "join",
+        "join: the parent's next turn waits for their ends, in place of as many of its longest tools.",
+        _LOAD,
+        choices=("join", "detached"),
+    )
+    arrival_profile: Path | None = option(
+        None,
+        "Open loop: requests/s of each hour, a JSON list or one a line, repeated after its end.",
+        _LOAD,
+        metavar="FILE",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +121,20 @@ class ReplayOptions:
     load: LoadOptions = LoadOptions()
     cluster: ClusterOptions = field(default_factory=ClusterOptions)
     measure: MeasureOptions = field(default_factory=MeasureOptions)
-    nu: float | None = None
+    nu: float | None = option(None, "Draws per accepted turn, geometric; default: the recorded attempts.", _LOAD)
     """None: the recorded attempts."""
-    gate: GateConfig | None = None
+    gate: GateConfig | None = option(
+        None,
+        "Draws judged by a gate, instead of --nu: pass probabilities by turn kind (call, answer), tool (call:bash=0.8) "
+        "and check (schema, tests, judge; also judge:call, tests:bash); draws=N at most, or best-of=N at once; "
+        "prompt=same|error with error-tokens=N; give-up=last|fail|end (the session); ms=, gpu-ms= of a verdict, or of "
+        "a check (gpu-ms:judge=400).",
+        _LOAD,
+        metavar="call=P,answer=P,...",
+        parse="simulator.gateconfig:parse_gate",
+    )
     """In place of nu."""
-    seed: int = 0
+    seed: int = option(0, "One seed gives one answer.", Section.RUN)
 
 
 def parse_eps(text: str) -> dict[str, float]:

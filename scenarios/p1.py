@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from scenarios.drafters import MeasuredDrafts, measure
-from scenarios.recording import ReadOptions, load_workload, open_recording
-from scenarios.speculation import DrafterOptions
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import load_workload, open_recording
+from scenarios.specoptions import DrafterOptions
 from simulator import predictions, rng
 from simulator.acceptance.base import F64, I64
 from simulator.acceptance.ngram import Occurrence

@@ -7,7 +7,8 @@ from dataclasses import replace
 from scenarios.expected import AcceptanceChoice
 from scenarios.options import OptionError
 from scenarios.parameters import ParameterBook
-from scenarios.speculation import PolicyOptions
+from scenarios.specoptions import PolicyOptions
+from simulator.acceptance.grammar import GrammarMode
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.config import EngineConfig
 from simulator.origin import Origin
@@ -17,7 +18,8 @@ from tokenclass.classes import SubClass
 
 def engine_under(engine: EngineConfig, options: PolicyOptions) -> EngineConfig:
     """*engine* with the rules that it has to know of. Raises OptionError for depths beyond its own."""
-    varies = options.gamma_by_class is not None or options.confidence_threshold is not None
+    idles = options.grammar == GrammarMode.NO_DRAFT
+    varies = options.gamma_by_class is not None or options.confidence_threshold is not None or idles
     try:
         return replace(
             engine,

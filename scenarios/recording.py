@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
+from scenarios.forcedmasks import ForcedMasks
 from scenarios.mixfrom import span_chain
 from scenarios.outputformat import detected_format
+from scenarios.readoptions import ReadOptions
+from scenarios.sources import find_sources
 from simulator.workload import Workload, WorkloadBuilder
 from tokenclass.formats.family import Family, ReasoningEnd
 from tokenclass.formats.formatfile import load_format_file
 from tokenclass.layout import Layout
 from tokenclass.mix import ClassMix, Mix
+from tokenclass.outputs import Observe, OutputRun
 from tokenclass.render import known_families
-from tokenclass.spanchain import SpanChain
 from tokenclass.tagged import TaggedAttempt, TaggedSession
 from tokenclass.tagger import Tagger, TagOptions
 from tokenclass.tokenizers import load_tokenizer
 from traces.errors import SimtoolError, TraceError
 from traces.meter import ByteMeter
-from traces.model import Session
+from traces.model import Session, Turn
 from traces.readlog import ReadLog
 from traces.registry import read_files
-from traces.source import SourceFile, find_files
+from traces.source import SourceFile
 
 DEFAULT_CLASS_MIX = "S=0.345,R=0,F=0.655"
 """Classes of output tokens that a recording does not tell: those of a tool agent without reasoning."""
 _MIX_SOURCE = "the default, as in tau-bench airline, gpt-4o"
+
+
+Look = Callable[[Session], Observe | None]
+"""Gives what is shown the outputs of a session before their text is dropped; None: nothing is."""
 
 
 class Progress(Protocol):
@@ -41,32 +48,6 @@ class Progress(Protocol):
     def __call__(self, count: int, /) -> None:
         """Take the number of sessions so far."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
-    """How recordings are read and tagged."""
-
-    format_name: str | None = None
-    skip_invalid: bool = False
-    tokenizer: str = "qwen3"
-    tool_call_format: str = "hermes"
-    output_format: str | None = None
-    """Format of recorded completion text."""
-    format_file: str | None = None
-    """File that declares the format of recorded completion text, in place of a known one."""
-    reasoning_end: str = "strict"
-    """What ends an open reasoning block in completion text: its own end tag, or a tool call too (tool-token)."""
-    recording_tokenizer: str | None = None
-    """Vocabulary of completions recorded as token ids without text."""
-    class_mix: str | None = None
-    """None: DEFAULT_CLASS_MIX, noted as an assumption where it is used."""
-    span_tokens: float = 64.0
-    mix_from: str | None = None
-    """A recording, or the table of a tagged one, whose spans stand for those of outputs without text."""
-    chain: SpanChain | None = None
-    """Fitted to *mix_from* (see with_chain)."""
-    seed: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +65,8 @@ class Recording:
     measured_accepted_tokens: int = 0
     """Drafts accepted in them."""
     assumptions: dict[str, int] = field(default_factory=dict)
+    forced: ForcedMasks | None = None
+    """Forced tokens, where they are asked for."""
 
     def count(self, attempt: TaggedAttempt) -> None:
         """Add what *attempt* reports of itself to the totals."""
@@ -102,15 +85,20 @@ class Recording:
         return {**self.log.assumptions, **self.assumptions}
 
 
+def read_log(options: ReadOptions) -> ReadLog:
+    """A log that asks readers for what *options* say."""
+    return ReadLog(skip_invalid=options.skip_invalid, simulated_users=options.simulated_users)
+
+
 def open_recording(paths: Iterable[str], options: ReadOptions) -> Recording:
     """The files of *paths*, hashed. Raises TraceError if there are none."""
-    files = find_files(list(paths))
+    files = find_sources(list(paths), options)
     digest = hashlib.sha256()
     for file in files:
         with file.open_stored() as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
-    return Recording(files=files, log=ReadLog(skip_invalid=options.skip_invalid), sha256=digest.hexdigest())
+    return Recording(files=files, log=read_log(options), sha256=digest.hexdigest())
 
 
 def session_tagger(options: ReadOptions) -> Tagger:
@@ -154,12 +142,13 @@ def _tags(options: ReadOptions, mix: Mix | None) -> TagOptions:
 
 
 def tagged_sessions(
-    recording: Recording, options: ReadOptions, progress: Progress | None = None
+    recording: Recording, options: ReadOptions, progress: Progress | None = None, look: Look | None = None
 ) -> Iterator[TaggedSession]:
-    """The sessions of *recording*, read and tagged one at a time; notes gather in *recording*."""
+    """The sessions of *recording*, read and tagged one at a time; notes gather in *recording*, *look* sees the text."""
     sessions, options = known_format(recording, options, progress)
     tagger = session_tagger(options)
-    for session in map(tagger.tag, sessions):
+    look = _looks(recording.forced, look, options)
+    for session in (tagger.tag(one, look(one) if look is not None else None) for one in sessions):
         for text, count in session.assumptions.items():
             recording.assumptions[text] = recording.assumptions.get(text, 0) + count
         for turn in session.turns:
@@ -167,6 +156,25 @@ def tagged_sessions(
                 recording.count(attempt)
         yield session
     recording.assumptions = with_default_mix(recording.assumptions, options)
+
+
+def _looks(forced: ForcedMasks | None, look: Look | None, options: ReadOptions) -> Look | None:
+    """*look*, and *forced* beside it."""
+    if forced is None:
+        return look
+    raw_forms = raw_families(options)
+
+    def both(session: Session) -> Observe:
+        watch, seen = forced.watch(session, options, raw_forms), None if look is None else look(session)
+
+        def observe(turn: Turn, number: int, runs: Sequence[OutputRun]) -> None:
+            watch(turn, number, runs)
+            if seen is not None:
+                seen(turn, number, runs)
+
+        return observe
+
+    return both
 
 
 def known_format(
@@ -204,11 +212,17 @@ def load_workload(
     block_size: int,
     every_prompt_twice: bool = False,
     keep_ids: bool = False,
+    keep_forced: bool = False,
     progress: Progress | None = None,
+    look: Look | None = None,
 ) -> Workload:
-    """The workload of *recording* for an engine with KV blocks of *block_size* tokens; *keep_ids*: with token ids."""
+    """The workload of *recording* for an engine with KV blocks of *block_size* tokens; *keep_ids*: with token ids.
+
+    *keep_forced* puts the forced tokens of its outputs into *recording*.
+    """
+    recording.forced = ForcedMasks() if keep_forced else None
     builder = WorkloadBuilder(block_size, keep_ids=keep_ids)
-    for session in tagged_sessions(recording, options, progress):
+    for session in tagged_sessions(recording, options, progress, look):
         builder.add(session)
     workload = builder.build(every_prompt_twice=every_prompt_twice)
     if not workload.n_turns:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from scenarios.measure import Measure
 from scenarios.options import OptionError
@@ -21,19 +22,23 @@ from scenarios.runparts import (
     session_shares,
 )
 from simulator.metrics import (
-    attributed_s,
     conservation,
     describe,
     gaps_of,
+    gate_gpu_s,
     hit_rates,
     itl_per_token,
     latencies,
+    paid_s,
     session_latencies,
 )
 from simulator.replay import Replay
 from simulator.replicalog import time_weighted
+from simulator.weighted import Weighted
 from simulator.window import Window, window
 from simulator.workload import Workload
+
+F64 = npt.NDArray[np.float64]
 
 Distribution = dict[str, float | None]
 """Mean, percentiles and maximum of a figure; None where nothing defines it."""
@@ -68,8 +73,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """Loading of cached blocks from host memory per draw, mean."""
     C_dec_s: float
     """Decode per draw, mean."""
+    C_gate_s: float = 0.0
+    """The gate's verdict per draw, mean."""
     C_total_s: float
-    """nu times the four: GPU seconds per accepted turn."""
+    """nu times the five: GPU seconds per accepted turn."""
     C_total_usd: float
     session_usd: float
     """Attributed cost of a session, mean."""
@@ -184,8 +191,8 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
 def _distributions(replay: Replay, measured: Window, percentiles: Sequence[float]) -> dict[str, Any]:
     kept = measured.attempts
     gaps = gaps_of(replay, kept)
-    emitted = int((replay.by_step.rounds + replay.by_step.accepted_tokens)[kept].sum())
-    values = {name: column[kept] for name, column in latencies(replay).items()}
+    emitted = int((replay.gaps.counts + replay.by_step.accepted_tokens)[kept].sum())
+    values: dict[str, F64 | Weighted] = {name: column[kept] for name, column in latencies(replay).items()}
     values["itl_per_step_s"] = gaps
     values["itl_per_token_s"] = itl_per_token(gaps, emitted)
     values["session_s"] = session_latencies(replay)[measured.sessions]
@@ -238,7 +245,8 @@ def _cost(replay: Replay, workload: Workload, platform: Platform, accepted_turns
     parts = (replay.prefill_gpu_s, replay.draft_prefill_gpu_s, replay.kv_load_s)
     per_draw = [float(x[done].sum()) / draws for x in parts]
     decode = float(replay.by_step.decode_gpu_s[done].sum()) / draws
-    total = float(attributed_s(replay)[done].sum())
+    gate = float(gate_gpu_s(replay, workload).sum()) / draws
+    total = float(paid_s(replay, workload)[done].sum())
     usd = usd_per_s(replay, platform)
     provisioned_s = replay.duration_s * len(replay.replicas)
     return Cost(
@@ -249,6 +257,7 @@ def _cost(replay: Replay, workload: Workload, platform: Platform, accepted_turns
         C_pre_draft_s=per_draw[1],
         C_hit_s=per_draw[2],
         C_dec_s=decode,
+        C_gate_s=gate,
         C_total_s=total / turns,
         C_total_usd=total / turns * usd,
         session_usd=total / workload.n_sessions * usd,

@@ -10,23 +10,26 @@ import pyarrow.parquet as pq
 
 from scenarios.platform import Platform
 from scenarios.runsummary import usd_per_s
-from simulator.metrics import attributed_s, latencies
+from simulator.cachesaving import cache_saved_s
+from simulator.metrics import latencies, paid_s
 from simulator.replay import Replay
+from simulator.window import Cut, window
 from simulator.workload import Workload
 from tokenclass.classes import PositionClass
 from traces.atomic import whole_file
 
 TABLE_VERSION = "1"
+NO_CUT = Cut()
 
 
-def run_table(replay: Replay, workload: Workload, platform: Platform) -> pa.Table:
-    """One row an attempt, in the workload's order; null where a figure is undefined."""
+def run_table(replay: Replay, workload: Workload, platform: Platform, cut: Cut = NO_CUT) -> pa.Table:
+    """One row an attempt, in the workload's order; null where a figure is undefined. *cut* is not measured."""
     turn = workload.attempt_turn
     session = workload.turn_session[turn]
     step = replay.by_step
     times = latencies(replay)
-    gaps = np.where(step.rounds > 0, step.rounds, np.nan)
-    total_s = attributed_s(replay)
+    gaps = np.where(replay.gaps.counts > 0, replay.gaps.counts, np.nan)
+    total_s = paid_s(replay, workload)
     columns: dict[str, object] = {
         "session_id": np.array(workload.session_ids, dtype=object)[session],
         "turn_id": np.array(workload.turn_ids, dtype=object)[turn],
@@ -35,6 +38,7 @@ def run_table(replay: Replay, workload: Workload, platform: Platform) -> pa.Tabl
         "accepted": ~workload.attempt_rejected & replay.done,
         "refused": replay.refused,
         "truncated": replay.truncated,
+        "measured": window(replay, workload, cut).attempts,
         "arrival_s": replay.arrival_s,
         "scheduled_s": replay.scheduled_s,
         "first_token_s": replay.first_token_s,
@@ -63,6 +67,7 @@ def run_table(replay: Replay, workload: Workload, platform: Platform) -> pa.Tabl
         "prefill_gpu_s": replay.prefill_gpu_s,
         "draft_prefill_gpu_s": replay.draft_prefill_gpu_s,
         "kv_load_s": replay.kv_load_s,
+        "cache_saved_s": cache_saved_s(replay),
         "decode_gpu_s": step.decode_gpu_s,
         "gpu_s": total_s,
         "cost_usd": total_s * usd_per_s(replay, platform),

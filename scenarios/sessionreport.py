@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from scenarios.answer import Interval
 from scenarios.ask import Asked
-from simulator.gate import GateConfig, measured_nu
-from simulator.metrics import attributed_s, describe
+from simulator.gate import measured_nu
+from simulator.gateconfig import Check, GateConfig
+from simulator.metrics import describe, paid_s
 from simulator.replay import Replay
 from simulator.sessiontime import session_times
 from simulator.workload import NO_PARENT, Workload
@@ -40,10 +41,27 @@ class GateFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What the gate itself did and cost."""
 
     verdicts: int
+    rejected_by: dict[str, int]
+    """Draws by the check that rejected them; any: a pass probability given without a check."""
     turns_given_up: int
+    """Turns drawn of which no draw passed."""
+    turns_abandoned: int
+    """Turns not sent, because a turn given up before them ended the session."""
     gpu_s: float
     usd: float
     gpu_s_per_accepted_turn: float
+
+
+class UnitCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What results cost, everything spent on failures in it; the gate's own cost is counted."""
+
+    accepted_turns: int
+    gpu_s_per_accepted_turn: float | None
+    usd_per_accepted_turn: float | None
+    solved_tasks: int
+    """Tasks of which every turn was accepted: none was given up, refused or abandoned."""
+    gpu_s_per_solved_task: float | None
+    usd_per_solved_task: float | None
 
 
 class SessionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +73,7 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True):
     sessions: UnitFigures
     tasks: UnitFigures
     gate: GateFigures | None
+    cost: UnitCost
 
 
 def session_reports(asked: Asked, gate: GateConfig | None, seed: int) -> list[SessionReport]:
@@ -87,7 +106,8 @@ def _report(replay: Replay, asked: Asked, gate: GateConfig | None, seed: int) ->
         nu=Interval(*measured_nu(workload, replay.done, seed)),
         sessions=_figures(replay, workload, own, usd_per_s),
         tasks=_figures(replay, workload, task, usd_per_s),
-        gate=_gate(replay, workload, gate, usd_per_s) if gate is not None else None,
+        gate=_gate(replay, workload, usd_per_s) if gate is not None else None,
+        cost=_cost(replay, workload, task, usd_per_s),
     )
 
 
@@ -105,7 +125,7 @@ def _figures(replay: Replay, workload: Workload, unit: I64, usd_per_s: float) ->
     starts = np.full(count, np.inf)
     np.minimum.at(starts, unit, np.where(np.isnan(replay.session_start_s), np.inf, replay.session_start_s))
     latency = (ends - starts)[kept]
-    gpu_s = summed(np.bincount(session, np.where(replay.done, attributed_s(replay), 0.0), count))
+    gpu_s = summed(np.bincount(session, np.where(replay.done, paid_s(replay, workload), 0.0), count))
     times = {name: describe(summed(values)) for name, values in session_times(replay, workload).items()}
     return UnitFigures(
         count=kept.size,
@@ -118,15 +138,40 @@ def _figures(replay: Replay, workload: Workload, unit: I64, usd_per_s: float) ->
     )
 
 
-def _gate(replay: Replay, workload: Workload, gate: GateConfig, usd_per_s: float) -> GateFigures:
-    verdicts = int(replay.done.sum())
-    accepted = int((replay.done & ~workload.attempt_rejected).sum())
-    given_up = workload.draws.given_up if workload.draws is not None else np.zeros(0, dtype=np.bool_)
-    gpu_s = verdicts * gate.gate_gpu_s
+def _gate(replay: Replay, workload: Workload, usd_per_s: float) -> GateFigures:
+    plan = workload.draws
+    assert plan is not None
+    done = replay.done
+    verdicts = int(done.sum())
+    accepted = int((done & ~workload.attempt_rejected).sum())
+    gpu_s = float(plan.gate_gpu_s[done].sum())
+    counts = np.bincount(plan.rejected_by[done] + 1, minlength=len(Check) + 1)[1:]
+    first = workload.turn_attempts[:-1]
     return GateFigures(
         verdicts=verdicts,
-        turns_given_up=int(given_up.sum()),
+        rejected_by={check.value: int(count) for check, count in zip(Check, counts, strict=True) if count},
+        turns_given_up=int((plan.given_up & done[workload.turn_attempts[1:] - 1]).sum()),
+        turns_abandoned=int(replay.abandoned[first].sum()),
         gpu_s=gpu_s,
         usd=gpu_s * usd_per_s,
         gpu_s_per_accepted_turn=gpu_s / max(1, accepted),
+    )
+
+
+def _cost(replay: Replay, workload: Workload, task: I64, usd_per_s: float) -> UnitCost:
+    done = replay.done
+    total_s = float(paid_s(replay, workload)[done].sum())
+    accepted = np.bincount(workload.attempt_turn, done & ~workload.attempt_rejected, workload.n_turns) > 0
+    passed = accepted if workload.draws is None else accepted & ~workload.draws.given_up
+    owner = task[workload.turn_session]
+    failures = np.bincount(owner, ~passed, workload.n_sessions)
+    solved = int((failures[np.unique(owner)] == 0).sum())
+    turns = int(accepted.sum())
+    return UnitCost(
+        accepted_turns=turns,
+        gpu_s_per_accepted_turn=total_s / turns if turns else None,
+        usd_per_accepted_turn=total_s * usd_per_s / turns if turns else None,
+        solved_tasks=solved,
+        gpu_s_per_solved_task=total_s / solved if solved else None,
+        usd_per_solved_task=total_s * usd_per_s / solved if solved else None,
     )

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scenarios.acceptance import choose_acceptance, is_measured
-from scenarios.decide import replay_once
+from scenarios.clusters import with_cluster
+from scenarios.decide import replay_without
+from scenarios.draws import drawn_workload, draws_again
 from scenarios.expected import AcceptanceChoice
+from scenarios.grammar import needs_forced
 from scenarios.load import resolve_load
 from scenarios.options import OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
-from scenarios.recording import Progress, ReadOptions, Recording, load_workload, open_recording
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import Progress, Recording, load_workload, open_recording
 from simulator.lawcosts import LawCosts, read_back
 from simulator.metrics import mean_batch
 from simulator.replay import Replay
@@ -59,22 +63,27 @@ def set_up(
     """
     book = ParameterBook()
     try:
-        platform = resolve_platform(options.platform, options.cost, book)
+        platform = with_cluster(resolve_platform(options.platform, options.cost, book), options.cluster, book)
+    except OptionError:
+        raise
     except ValueError as error:
         raise OptionError(str(error)) from error
     if not platform.engine.num_speculative_tokens:
         raise OptionError("--gamma is 0; it must be at least 1 here: there is nothing to compare without drafts")
     recording = open_recording(paths, read)
-    workload = load_workload(
+    recorded = load_workload(
         recording,
         read,
         block_size=platform.engine.block_size,
+        every_prompt_twice=draws_again(options),
         keep_ids=is_measured(platform.engine, options.acceptance),
+        keep_forced=needs_forced(options.policy),
         progress=progress,
     )
-    load = resolve_load(options.load, workload, book)
-    choice = choose_acceptance(workload, workload, platform.engine, options, recording, book)
-    baseline = replay_once(workload, platform.baseline_engine, platform, choice, load, options.seed)
+    workload = drawn_workload(recorded, options, book)
+    load = resolve_load(options.load, workload, book, num_replicas=platform.cluster.num_replicas)
+    choice = choose_acceptance(recorded, workload, platform.engine, options, recording, book)
+    baseline = replay_without(workload, platform, choice, load, options.seed)
     return Setup(
         recording=recording,
         workload=workload,

@@ -1,73 +1,11 @@
-"""What a user can set about drafting beside its method: how a drafter without a model searches, and when to draft."""
+"""Reads what a user writes about draft depths: one, one by class, or one by batch size."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from simulator.acceptance.base import MAX_GAMMA
-from simulator.acceptance.ngram import Occurrence
-from simulator.acceptance.suffix import SuffixDecoding
 from simulator.policies import GammaByBatchSize, GammaByLabel
 from simulator.profile import LABELS_OF
 from tokenclass.classes import PositionClass, SubClass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrafterOptions:
-    """Options of prompt lookup and suffix decoding, with vLLM's names and defaults.
-
-    Raises ValueError, with option, value and range, for values out of range.
-    """
-
-    prompt_lookup_min: int = 5
-    prompt_lookup_max: int = 5
-    prompt_lookup_match: Occurrence = Occurrence.EARLIEST
-    """Which of several earlier occurrences is copied from; vLLM takes the earliest."""
-    suffix_decoding_max_tree_depth: int = 24
-    suffix_decoding_max_cached_requests: int = 10_000
-    suffix_decoding_max_spec_factor: float = 1.0
-    suffix_decoding_min_token_prob: float = 0.1
-
-    def __post_init__(self) -> None:
-        low, high = self.prompt_lookup_min, self.prompt_lookup_max
-        if low < 1:
-            raise ValueError(f"--prompt-lookup-min is {low}; it must be at least 1")
-        if high < low:
-            raise ValueError(f"--prompt-lookup-max is {high}; it must be at least --prompt-lookup-min, {low}")
-        for name, least, most in (
-            ("max_tree_depth", 2, None),
-            ("max_cached_requests", 0, None),
-            ("max_spec_factor", 0, None),
-            ("min_token_prob", 0, 1),
-        ):
-            value = getattr(self, f"suffix_decoding_{name}")
-            if value < least or (most is not None and value > most):
-                rule = f"at least {least}" if most is None else f"within {least} and {most}"
-                raise ValueError(f"--suffix-decoding-{name.replace('_', '-')} is {value}; it must be {rule}")
-
-    def suffix(self) -> SuffixDecoding:
-        """The suffix drafter of these options."""
-        return SuffixDecoding(
-            max_tree_depth=self.suffix_decoding_max_tree_depth,
-            max_cached_requests=self.suffix_decoding_max_cached_requests,
-            max_spec_factor=self.suffix_decoding_max_spec_factor,
-            min_token_prob=self.suffix_decoding_min_token_prob,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyOptions:
-    """Rules that draft less than the engine's depth; without any, each round drafts that depth."""
-
-    gamma_by_class: GammaByLabel | None = None
-    gamma_by_batch_size: GammaByBatchSize | None = None
-    confidence_threshold: float | None = None
-    """Drafting stops before a token whose chance of being reached and accepted is lower."""
-
-    def __post_init__(self) -> None:
-        threshold = self.confidence_threshold
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise ValueError(f"--confidence-threshold is {threshold}; it must be within 0 and 1")
 
 
 def parse_gamma(text: str) -> tuple[int, GammaByLabel | None]:

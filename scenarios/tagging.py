@@ -8,15 +8,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from scenarios.recording import (
-    Progress,
-    ReadOptions,
-    Recording,
-    known_format,
-    metered,
-    open_recording,
-    with_default_mix,
-)
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import Progress, Recording, known_format, metered, open_recording, with_default_mix
 from scenarios.tagpool import session_tallies
 from scenarios.tagreport import (
     SCHEMA_VERSION,

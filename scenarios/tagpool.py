@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 from scenarios.outputsonly import outputs_only
-from scenarios.recording import ReadOptions
+from scenarios.readoptions import ReadOptions
 from scenarios.tagsession import Detail, SessionTagger, SessionTally
 from traces.errors import SimtoolError
 from traces.model import Session

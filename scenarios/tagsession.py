@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scenarios.outputsonly import outputs_only
-from scenarios.recording import ReadOptions, raw_families, session_tagger
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import raw_families, session_tagger
 from scenarios.tagreport import SessionStats, output_stats
 from scenarios.tagtally import KeyTally, OutputTally, ToolTally
 from tokenclass.callparts import CallPart, call_parts

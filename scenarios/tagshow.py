@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from scenarios.options import OptionError
 from scenarios.outputsonly import outputs_only
-from scenarios.recording import ReadOptions, known_format, open_recording, session_tagger, with_default_mix
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import known_format, open_recording, session_tagger, with_default_mix
 from tokenclass.classes import PositionClass, SubClass
 from tokenclass.outputs import OutputRun
 from traces.model import Session, Turn, Verdict
@@ -85,7 +86,7 @@ def show_turn(paths: Sequence[str], options: ReadOptions, wanted: str) -> ShownT
             ShownAttempt(
                 rejected=label.verdict is Verdict.REJECTED,
                 class_tokens=dict(zip(PositionClass, label.labels.class_tokens().tolist(), strict=True)),
-                parts=list(_shown(runs)),
+                parts=list(shown_parts(runs)),
             )
             for label, runs in zip(labels, attempts, strict=True)
         ],
@@ -144,7 +145,8 @@ def _near(name: str, ids: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(name, ids, n=_NAMED) or [known for known in ids if name and name in known]
 
 
-def _shown(runs: Iterable[OutputRun]) -> Iterator[ShownText | ShownHidden]:
+def shown_parts(runs: Iterable[OutputRun]) -> Iterator[ShownText | ShownHidden]:
+    """The runs of an output, in order: neighbouring text of one sub-class together."""
     for run in runs:
         if run.hidden is not None:
             tokens = run.labels.class_tokens().tolist()

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scenarios.answer import Interval, Verdict
 from scenarios.curve import MAX_GAMMA, Curve
 from simulator import rng
-from simulator.metrics import attributed_s
+from simulator.metrics import paid_s
 from simulator.replay import Replay
 from simulator.workload import Workload
 
@@ -65,8 +65,8 @@ def net_interval(
     of its own.
     """
     both = (speculative.done & baseline.done).astype(np.float64)
-    ours_s = attributed_s(speculative) * both * relative_price
-    return _paired_saving(workload, ours_s, attributed_s(baseline) * both, seed)
+    ours_s = paid_s(speculative, workload) * both * relative_price
+    return _paired_saving(workload, ours_s, paid_s(baseline, workload) * both, seed)
 
 
 def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool) -> str:

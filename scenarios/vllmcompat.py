@@ -16,6 +16,7 @@ from scenarios.runsummary import RunSummary
 from simulator.goodput import slo_values
 from simulator.metrics import gaps_of, latencies, percentile_name
 from simulator.replay import Replay
+from simulator.weighted import NOTHING, Weighted
 from simulator.window import window
 from simulator.workload import Workload
 
@@ -32,7 +33,6 @@ def bench_serve(replay: Replay, workload: Workload, summary: RunSummary, measure
     n_output = int(replay.output_tokens[done].sum())
     times = latencies(replay)
     values = {name: times[f"{name}_s"][done] for name in ("ttft", "tpot", "e2el")}
-    values["itl"] = gaps_of(replay, done)
     flat: Flat = {
         "duration": measured.duration_s,
         "completed": int(done.sum()),
@@ -45,8 +45,10 @@ def bench_serve(replay: Replay, workload: Workload, summary: RunSummary, measure
         "total_token_throughput": (n_input + n_output) / duration_s,
         "max_concurrent_requests": _max_concurrent(replay.arrival_s[done], replay.finish_s[done]),
     }
+    statistics = {name: _statistics(name, column, measure.percentiles) for name, column in values.items()}
+    statistics["itl"] = _gap_statistics(gaps_of(replay, done), measure.percentiles)
     for name in ("ttft", "tpot", "itl", "e2el"):
-        flat |= _statistics(name, values[name], measure.percentiles)
+        flat |= statistics[name]
     return flat | _speculation(summary)
 
 
@@ -63,12 +65,20 @@ def _statistics(name: str, values_s: F64, percentiles: Sequence[float]) -> Flat:
     known = values_s[~np.isnan(values_s)] * 1e3
     if not known.size:
         known = np.zeros(1)
+    middle = (float(known.mean()), float(np.median(known)), float(known.std()))
+    return _named(name, middle, np.percentile(known, percentiles), percentiles)
+
+
+def _gap_statistics(gaps: Weighted, percentiles: Sequence[float]) -> Flat:
+    known = gaps.scaled(1e3) if gaps.size else NOTHING.with_zeros(1)
+    return _named("itl", (known.mean(), known.median(), known.std()), known.percentiles(percentiles), percentiles)
+
+
+def _named(name: str, middle: tuple[float, float, float], marks: F64, percentiles: Sequence[float]) -> Flat:
+    """Mean, median and deviation, then the percentiles *marks*, under the benchmark's keys."""
     found: Flat = {
-        f"mean_{name}_ms": float(known.mean()),
-        f"median_{name}_ms": float(np.median(known)),
-        f"std_{name}_ms": float(known.std()),
+        f"{figure}_{name}_ms": value for figure, value in zip(("mean", "median", "std"), middle, strict=True)
     }
-    marks = np.percentile(known, percentiles)
     return found | {f"{percentile_name(p)}_{name}_ms": float(v) for p, v in zip(percentiles, marks, strict=True)}
 
 

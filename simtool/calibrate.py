@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scenarios.settings import Settings
 from simtool import options as o
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
+    from scenarios.answer import Interval
     from scenarios.calibration import Calibration
+    from scenarios.logprobfit import LogprobFigures
+    from scenarios.logprobkappa import FittedKappa
     from scenarios.serverfigures import SourceFigures
 
 _CALIBRATION = "Calibration"
 
 
+@with_settings(only_reading=True)
 def command(
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="INPUT...",
             help="vLLM's /metrics page, server log, bench serve result, responses with per-request speculation "
-            "figures, or recordings that carry their rounds; found by content.",
+            "figures, or recordings that carry their rounds or token logprobs (- for one on standard input); found by "
+            "content.",
         ),
     ],
     *,
+    settings: Settings,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -58,11 +66,6 @@ def command(
             min=0, max=1, help="Mean predictability of the traffic, to fit kappa.", rich_help_panel=_CALIBRATION
         ),
     ] = None,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
     json: o.Json = None,
 ) -> None:
     """Fit acceptance, round cost and cache hits to measurements, each with its origin, interval and n.
@@ -71,9 +74,10 @@ def command(
     covers all.
     """
     from scenarios.calibration import calibrate, read_inputs
+    from scenarios.logprobfit import LogprobTally
     from scenarios.options import OptionError
     from scenarios.profilefile import read_profile, write_profile
-    from scenarios.recording import ReadOptions, open_recording, tagged_sessions
+    from scenarios.recording import open_recording, raw_families, tagged_sessions
     from simtool.console import write_json
     from simulator.defaultprofile import DEFAULT_PROFILE
 
@@ -81,18 +85,18 @@ def command(
         if date:
             _date.fromisoformat(date)
         found = read_inputs(inputs, earlier)
-        read = ReadOptions(
-            format_name=format_name,
-            skip_invalid=skip_invalid,
-            tokenizer=tokenizer,
-            tool_call_format=tool_call_format,
-            output_format=output_format,
-        )
-        sessions = list(tagged_sessions(open_recording(found.traces, read), read)) if found.traces else []
+        read = settings.read
+        tally = LogprobTally(read, raw_families(read))
+        recording = open_recording(found.traces, read) if found.traces else None
+        sessions = [] if recording is None else list(tagged_sessions(recording, read, look=tally.look))
         profile = read_profile(Path(base)) if base is not None else DEFAULT_PROFILE
-        result = calibrate(profile, found.runs, sessions, date=date, gamma=gamma, rho_bar=rho_bar)
+        result = calibrate(
+            profile, found.runs, sessions, date=date, gamma=gamma, rho_bar=rho_bar, logprobs=tally.figures()
+        )
         if output is not None and result.profile is None:
-            raise OptionError(f"--output {output}: no input reports acceptance, so there is no profile to write")
+            raise OptionError(
+                f"--output {output}: no input reports acceptance or token logprobs, so there is no profile to write"
+            )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     if output is not None and result.profile is not None:
@@ -116,6 +120,8 @@ def _show(result: Calibration) -> None:
             markup=False,
         )
         console.print(table("", ["position", "per position", "per depth", "low", "high", "n"], _depth_rows(source)))
+    if result.logprobs is not None:
+        _show_logprobs(result.logprobs, result.kappa)
     for text in result.contradictions:
         console.print(f"contradiction: {text}", markup=False)
     if result.cost is not None:
@@ -138,6 +144,38 @@ def _show(result: Calibration) -> None:
         console.print(f"note: {text}", markup=False)
     for name, meaning in result.definitions.items():
         console.print(f"{name}: {meaning}", markup=False)
+
+
+def _show_logprobs(found: LogprobFigures, kappas: list[FittedKappa]) -> None:
+    from simtool.console import stdout_console, table
+
+    console = stdout_console()
+    console.print(
+        f"Token logprobs: {found.tokens:,} tokens of {found.outputs:,} outputs, top {found.top_k}; rho_bar "
+        f"{_spread(found.rho_bar)}",
+        markup=False,
+    )
+    rows = [
+        (
+            one.label,
+            f"{one.tokens:,}",
+            _spread(one.entropy),
+            _spread(one.entropy_most),
+            _spread(one.rho),
+            _spread(one.likeliest),
+            _spread(one.surprisal),
+        )
+        for one in found.classes
+    ]
+    names = ["class", "n", "H least (nats)", "H most", "rho", "likeliest p", "surprisal"]
+    console.print(table("Entropy by class (95 %)", names, rows))
+    if kappas:
+        shown = [(one.label, _spread(one.kappa), f"{one.eps:.3f}", f"{one.rho:.3f}", f"{one.n:,}") for one in kappas]
+        console.print(table("kappa = eps / (1 - rho)", ["class", "kappa", "eps", "rho", "n"], shown))
+
+
+def _spread(one: Interval) -> str:
+    return f"{one.value:.3f} ({one.low:.3f}-{one.high:.3f})"
 
 
 def _depth_rows(source: SourceFigures) -> list[tuple[str, ...]]:

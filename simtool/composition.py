@@ -6,36 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scenarios.settings import Settings
 from simtool import options as o
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
     from scenarios.composition.run import CompositionAnswer
 
 
+@with_settings()
 def command(
     traces: o.Paths,
     *,
-    nu: Annotated[float, typer.Option(min=1, help="Draws per accepted turn.", rich_help_panel=o.LOAD)] = 1.3,
-    gamma: Annotated[
-        int, typer.Option("--gamma", "--num-speculative-tokens", min=1, help="Depth.", rich_help_panel=o.SPECULATION)
-    ] = 8,
-    speculative_method: Annotated[
-        str, typer.Option("--speculative-method", help="draft_model, ngram, suffix ...", rich_help_panel=o.SPECULATION)
-    ] = "draft_model",
-    model: Annotated[str, typer.Option(help="Target model.", rich_help_panel=o.ENGINE)] = "Qwen3-32B",
-    draft_model: Annotated[str, typer.Option(help="Draft model.", rich_help_panel=o.SPECULATION)] = "Qwen3-4B",
-    gpu: Annotated[str, typer.Option(help="GPU by name.", rich_help_panel=o.ENGINE)] = "H200",
-    num_gpu_blocks: Annotated[
-        int | None, typer.Option(help="KV blocks, instead of what the memory gives.", rich_help_panel=o.ENGINE)
-    ] = None,
-    max_model_len: Annotated[
-        int | None, typer.Option(help="Tokens of prompt and output.", rich_help_panel=o.ENGINE)
-    ] = None,
-    max_concurrency: Annotated[int | None, typer.Option(help="Sessions at a time (8).", rich_help_panel=o.LOAD)] = None,
-    eps: Annotated[
-        str | None,
-        typer.Option(metavar="S=..,R=..,F=..", help="Mismatch by class.", rich_help_panel=o.SPECULATION),
-    ] = None,
+    settings: Settings,
     regression: Annotated[
         list[str] | None,
         typer.Option(
@@ -47,58 +30,20 @@ def command(
     quality_limit: Annotated[
         float | None, typer.Option(help="Largest regression allowed in total.", rich_help_panel="Quality")
     ] = None,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    class_mix: o.ClassMixOption = None,
-    seed: o.Seed = 0,
     json: o.Json = None,
 ) -> None:
     """C_total of eight combinations of prefix cache, speculation and resampling, three ways.
 
     By the composition formula from replays with one lever each, by the joint replay, and their residual (rule R3:
-    above 15 % the levers do not compose), with what causes it. And what the levers may cost in quality.
+    above 15 % the levers do not compose), with what causes it. And what the levers may cost in quality. Resampling is
+    as --nu (1.3 where nothing is given) or --gate says.
     """
     from scenarios.composition.quality import parse_lever
     from scenarios.composition.run import composition
-    from scenarios.options import AcceptanceOptions, LoadOptions, OptionError, PlatformOptions, ReplayOptions, parse_eps
-    from scenarios.recording import ReadOptions
     from simtool.console import write_json
 
-    try:
-        answer = composition(
-            traces,
-            ReadOptions(
-                format_name=format_name,
-                skip_invalid=skip_invalid,
-                tokenizer=tokenizer,
-                tool_call_format=tool_call_format,
-                output_format=output_format,
-                class_mix=class_mix,
-                seed=seed,
-            ),
-            ReplayOptions(
-                platform=PlatformOptions(
-                    gpu=gpu,
-                    model=model,
-                    draft_model=draft_model,
-                    speculative_method=speculative_method,
-                    num_speculative_tokens=gamma,
-                    num_gpu_blocks=num_gpu_blocks,
-                    max_model_len=max_model_len,
-                ),
-                acceptance=AcceptanceOptions(eps=parse_eps(eps) if eps is not None else None),
-                load=LoadOptions(max_concurrency=max_concurrency),
-                nu=nu,
-                seed=seed,
-            ),
-            [parse_lever(text) for text in regression or ()],
-            quality_limit,
-        )
-    except (OptionError, ValueError) as error:
-        raise typer.BadParameter(str(error)) from None
+    levers = [parse_lever(text) for text in regression or ()]
+    answer = composition(traces, settings.read, settings.replay, levers, quality_limit)
     if json is not None:
         write_json(answer, json)
     if json != "-":
@@ -120,7 +65,7 @@ def _show(answer: CompositionAnswer) -> None:
     console.print(
         f"Factors, each from its lever alone: C_pre {number(f.C_pre_s)} s, C_dec {number(f.C_dec_s)} s, h "
         f"{percent(f.h)}, c_hit {number(f.c_hit)}, c_net / c_1 {number(f.c_net_over_c_1)}, nu {number(f.nu)}; draft "
-        f"prefill {number(f.C_pre_draft_s)} s",
+        f"prefill {number(f.C_pre_draft_s)} s" + (f", gate {number(f.C_gate_s)} s a draw" if f.C_gate_s else ""),
         markup=False,
     )
     rows = [

@@ -10,6 +10,18 @@ from typing import Any
 from rich.console import Console, Group
 from rich.table import Table
 
+from scenarios.figures import milliseconds, number, percent
+
+__all__ = [
+    "fail",
+    "milliseconds",
+    "number",
+    "percent",
+    "stderr_console",
+    "stdout_console",
+    "table",
+    "write_json",
+]
 _GAP = 2
 
 PLAIN_WIDTH = 100
@@ -35,11 +47,11 @@ def fail(message: str, code: int) -> None:
 
 def write_json(document: Any, target: str) -> None:
     """Write *document* as JSON to the file *target*, whole or not at all, or to standard output for ``-``."""
-    import msgspec
+    from scenarios.jsonbytes import json_bytes
 
-    data = msgspec.json.format(msgspec.json.encode(document), indent=2)
+    data = json_bytes(document)
     if target == "-":
-        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.write(data)
         sys.stdout.flush()
         return
     from pathlib import Path
@@ -47,7 +59,7 @@ def write_json(document: Any, target: str) -> None:
     from traces.atomic import whole_file
 
     with whole_file(Path(target)) as partial:
-        partial.write_bytes(data + b"\n")
+        partial.write_bytes(data)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None) -> Group:
@@ -79,31 +91,3 @@ def _part(title: str, columns: Sequence[str], rows: list[tuple[str, ...]], shown
     for row in rows:
         result.add_row(*(row[index] for index in shown))
     return result
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with *digits* significant digits, thousands separated; a dash for None; integers in full."""
-    if value is None:
-        return "-"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if value != value or value in (float("inf"), float("-inf")):
-        return "-"
-    magnitude = abs(value)
-    if magnitude and magnitude < 10 ** -(digits + 1):
-        return f"{value:.{digits - 1}e}"
-    whole = len(str(int(magnitude))) if magnitude >= 1 else 0
-    decimals = max(0, digits - whole) if magnitude >= 1 else digits
-    return f"{value:,.{decimals}f}"
-
-
-def milliseconds(value_s: float | None) -> str:
-    """Seconds as milliseconds, three significant digits."""
-    return number(None if value_s is None else value_s * 1e3)
-
-
-def percent(value: float | None, *, sign: bool = False) -> str:
-    """A share as per cent, one decimal."""
-    if value is None or value != value:
-        return "-"
-    return f"{value * 100:+.1f} %" if sign else f"{value * 100:.1f} %"

@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
+from scenarios.settings import Settings
 from simtool import options as o
+from simtool.bind import with_settings
 
 
+@with_settings(only_reading=True)
 def command(
     traces: Annotated[
         list[str], typer.Argument(metavar="TRACE... OUT", help="Recordings to read, then the file to write.")
     ],
     *,
+    settings: Settings,
     to: Annotated[
         str,
         typer.Option(
@@ -28,8 +32,8 @@ def command(
         bool,
         typer.Option(
             "--anonymize",
-            help="Leave out all text and names: lengths, classes, times and shared prefixes stay, and the replay "
-            "without speculation is the same. Outputs are labelled for --tokenizer and --tool-call-format.",
+            help="Leave out all text and names: lengths, classes, times and shared prefixes stay, and a replay draws "
+            "the same. Outputs are labelled for --tokenizer and --tool-call-format.",
             rich_help_panel=o.OUTPUT,
         ),
     ] = False,
@@ -38,17 +42,10 @@ def command(
         typer.Option("--keep-tool-names", help="With --anonymize: keep the tools' names.", rich_help_panel=o.OUTPUT),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.", rich_help_panel=o.OUTPUT)] = False,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    recording_tokenizer: o.RecordingTokenizer = None,
     no_progress: o.NoProgress = False,
 ) -> None:
     """Write recordings as one canonical trace, which replays the same, or in another tool's format."""
     from scenarios.convert import CANONICAL, convert, convert_anonymized, targets
-    from scenarios.recording import ReadOptions
     from simtool.console import stderr_console
     from simtool.progress import progress
 
@@ -65,19 +62,11 @@ def command(
         raise typer.BadParameter(f"--anonymize writes a canonical trace: convert that to {to} in a second step")
     with progress("sessions read", enabled=not no_progress) as count:
         if anonymize:
-            read = ReadOptions(
-                format_name=format_name,
-                skip_invalid=skip_invalid,
-                tokenizer=tokenizer,
-                tool_call_format=tool_call_format,
-                output_format=output_format,
-                recording_tokenizer=recording_tokenizer,
+            written, log = convert_anonymized(
+                sources, Path(out), settings.read, keep_tool_names=keep_tool_names, progress=count
             )
-            written, log = convert_anonymized(sources, Path(out), read, keep_tool_names=keep_tool_names, progress=count)
         else:
-            written, log = convert(
-                sources, Path(out), to=to, format_name=format_name, skip_invalid=skip_invalid, progress=count
-            )
+            written, log = convert(sources, Path(out), to=to, options=settings.read, progress=count)
     unit = "sessions" if to == CANONICAL else "rows"
     typer.echo(f"{written:,} {unit} written to {out}")
     console = stderr_console()

@@ -42,11 +42,25 @@ def command(
     c_dec: Annotated[
         float, typer.Option(min=0, help="Decode cost of a turn, not speculated.", rich_help_panel=_COST)
     ] = 0.0,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Draft tree of heads (TOML, JSON) in place of a chain of --gamma drafts: medusa-1, medusa-2-low, "
+            "medusa-2-high, eagle-1, or your own.",
+            rich_help_panel=_LAW,
+        ),
+    ] = None,
     json: Annotated[str | None, typer.Option(metavar="FILE", help="JSON to FILE, or - for standard output.")] = None,
 ) -> None:
     """The Draft Law in closed form for given numbers: saving, break-even (first order and exact), C_total."""
     from scenarios.lawtable import LawInputs, law_table
 
+    if tree is not None:
+        if eps_bar is not None or kappa is not None:
+            raise typer.BadParameter("--tree declares its own acceptance: leave out --eps-bar and --kappa")
+        _tree(tree, delta, d, overhead, json)
+        return
     try:
         result = law_table(
             LawInputs(
@@ -74,6 +88,32 @@ def command(
         if json == "-":
             return
     _show(result)
+
+
+def _tree(reference: str, delta: float, d: float, overhead: float, json: str | None) -> None:
+    from scenarios.headtree import read_tree, tree_figures
+    from simtool.console import number, stdout_console, table, write_json
+
+    found = tree_figures(read_tree(reference), delta, d, overhead)
+    if json is not None:
+        write_json(found, json)
+        if json == "-":
+            return
+    console = stdout_console()
+    pays = "pays" if found.net_saving > 0 else "does not pay"
+    console.print(
+        f"tree {found.tree} {pays}: gross {found.gross_speedup:.2f}x, net {found.net_speedup:.2f}x "
+        f"(s = {found.net_saving * 100:+.1f} %)",
+        markup=False,
+    )
+    if found.source:
+        console.print(found.source, markup=False)
+    rows = [
+        (name, number(value, 4) if isinstance(value, (int, float)) else " ".join(f"{one:.3f}" for one in value))
+        for name in found.__struct_fields__
+        if not isinstance(value := getattr(found, name), str)
+    ]
+    console.print(table("", ["quantity", "value"], rows))
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from simtool import depthquestion as q
+from scenarios.settings import Settings
 from simtool import options as o
-from simtool import specoptions as sp
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
     from scenarios.lawcheck import LawCheck
 
 
+@with_settings()
 def command(
     traces: o.Paths,
     *,
-    gamma: Annotated[
-        int,
-        typer.Option("--gamma", "--num-speculative-tokens", min=1, help="Draft depth.", rich_help_panel=o.SPECULATION),
-    ] = 8,
-    speculative_method: q.Method = "draft_model",
-    draft_model: q.DraftModel = "Qwen3-4B",
-    eps: q.Eps = None,
-    profile: sp.Profile = None,
-    prompt_lookup_min: sp.PromptLookupMin = 5,
-    prompt_lookup_max: sp.PromptLookupMax = 5,
-    prompt_lookup_match: sp.PromptLookupMatch = sp.Match.EARLIEST,
-    suffix_decoding_max_tree_depth: sp.SuffixMaxTreeDepth = 24,
-    suffix_decoding_max_cached_requests: sp.SuffixMaxCachedRequests = 10_000,
-    suffix_decoding_max_spec_factor: sp.SuffixMaxSpecFactor = 1.0,
-    suffix_decoding_min_token_prob: sp.SuffixMinTokenProb = 0.1,
-    gpu: q.Gpu = "H200",
-    model: q.Model = "Qwen3-32B",
-    tensor_parallel_size: q.TensorParallel = 1,
-    c_t_ms: q.C_T = None,
-    delta: q.Delta = None,
-    d: q.D = None,
-    overhead: q.Overhead = None,
-    max_concurrency: q.MaxConcurrency = None,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    class_mix: o.ClassMixOption = None,
-    seed: o.Seed = 0,
+    settings: Settings,
     json: o.Json = None,
     no_progress: o.NoProgress = False,
 ) -> None:
@@ -55,14 +25,14 @@ def command(
     Tokens per round by the law, by class sums, in the limit of long spans, exact over the labels, sampled, and
     measured; by class and by span length; and the schema share that breaks even, by each of them.
     """
-    given = dict(locals())
     from scenarios.lawcheck import law_check
+    from scenarios.setup import set_up
     from simtool.console import write_json
+    from simtool.progress import progress
 
-    try:
-        result = law_check(q.set_up_for(traces, given, gamma=gamma))
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+    with progress("sessions read", enabled=not no_progress) as count:
+        setup = set_up(traces, settings.read, settings.replay, progress=count)
+    result = law_check(setup)
     if json is not None:
         write_json(result, json)
     if json != "-":

@@ -9,20 +9,26 @@ import typer
 
 from simtool import (
     calibrate,
+    compare,
     composition,
     convert,
     law,
     lawcheck,
     limits,
     optimize,
+    plan,
     protocol,
     replay,
+    report,
+    scenarioscmd,
     schema,
     sessions,
     spork,
+    sweep,
     synth,
     tag,
     validate,
+    whatif,
 )
 from traces.errors import SimtoolError
 
@@ -38,6 +44,8 @@ app = typer.Typer(
 )
 app.command("replay")(replay.command)
 app.command("tag")(tag.command)
+app.command("report")(report.command)
+app.command("compare")(compare.command)
 app.command("law")(law.command)
 app.command("law-check")(lawcheck.command)
 app.command("optimize-gamma")(optimize.command)
@@ -48,9 +56,13 @@ app.command("schema")(schema.command)
 app.command("synth")(synth.command)
 app.command("composition")(composition.command)
 app.add_typer(protocol.app, name="protocol")
+app.add_typer(scenarioscmd.app, name="scenarios")
 app.command("sessions")(sessions.command)
 app.command("spork")(spork.command)
 app.command("limits")(limits.command)
+app.command("sweep")(sweep.command)
+app.command("plan")(plan.command)
+app.command("whatif-w-s")(whatif.command)
 
 
 def _version(*, value: bool) -> None:

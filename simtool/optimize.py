@@ -6,46 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtool import depthquestion as q
+from scenarios.settings import Settings
 from simtool import options as o
-from simtool import specoptions as sp
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
     from scenarios.optimize import Optimum
 
 
+@with_settings(without=("gamma",))
 def command(
     traces: o.Paths,
     *,
+    settings: Settings,
     max_gamma: Annotated[
         int, typer.Option(min=1, max=64, help="Deepest depth tried.", rich_help_panel=o.SPECULATION)
     ] = 16,
-    speculative_method: q.Method = "draft_model",
-    draft_model: q.DraftModel = "Qwen3-4B",
-    eps: q.Eps = None,
-    profile: sp.Profile = None,
-    prompt_lookup_min: sp.PromptLookupMin = 5,
-    prompt_lookup_max: sp.PromptLookupMax = 5,
-    prompt_lookup_match: sp.PromptLookupMatch = sp.Match.EARLIEST,
-    suffix_decoding_max_tree_depth: sp.SuffixMaxTreeDepth = 24,
-    suffix_decoding_max_cached_requests: sp.SuffixMaxCachedRequests = 10_000,
-    suffix_decoding_max_spec_factor: sp.SuffixMaxSpecFactor = 1.0,
-    suffix_decoding_min_token_prob: sp.SuffixMinTokenProb = 0.1,
-    gpu: q.Gpu = "H200",
-    model: q.Model = "Qwen3-32B",
-    tensor_parallel_size: q.TensorParallel = 1,
-    c_t_ms: q.C_T = None,
-    delta: q.Delta = None,
-    d: q.D = None,
-    overhead: q.Overhead = None,
-    max_concurrency: q.MaxConcurrency = None,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    class_mix: o.ClassMixOption = None,
-    seed: o.Seed = 0,
     json: o.Json = None,
     no_progress: o.NoProgress = False,
 ) -> None:
@@ -54,14 +30,15 @@ def command(
     Candidates are ranked by expectation over the labelled outputs; the best are then replayed, paired with the replay
     without speculation.
     """
-    given = dict(locals())
     from scenarios.optimize import optimize
+    from scenarios.settings import with_gamma
+    from scenarios.setup import set_up
     from simtool.console import write_json
+    from simtool.progress import progress
 
-    try:
-        result = optimize(q.set_up_for(traces, given, gamma=max_gamma))
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+    with progress("sessions read", enabled=not no_progress) as count:
+        setup = set_up(traces, settings.read, with_gamma(settings.replay, str(max_gamma)), progress=count)
+    result = optimize(setup)
     if json is not None:
         write_json(result, json)
     if json != "-":

@@ -17,10 +17,14 @@ _EVERY_S = 0.1
 
 
 class Reporter:
-    """Takes the count so far and shows it, a few times a second, beside the bytes that its meter counted."""
+    """Takes the count so far and shows it, a few times a second, beside the bytes that its meter counted.
 
-    def __init__(self, bar: Progress, task: TaskID) -> None:
+    *total* may be set where the counts have an end.
+    """
+
+    def __init__(self, bar: Progress, task: TaskID, total: int | None = None) -> None:
         self.meter = ByteMeter()
+        self.total = total
         self._bar = bar
         self._task = task
         self._shown_s = 0.0
@@ -31,15 +35,17 @@ class Reporter:
         if now_s - self._shown_s < _EVERY_S:
             return
         self._shown_s = now_s
-        total = self.meter.total_bytes or None
-        done = self.meter.read_bytes if total else count
-        self._bar.update(self._task, total=total, completed=done, count=f"{count:,}", rate=self._rate(done, total))
+        in_bytes = self.meter.total_bytes or None
+        done = self.meter.read_bytes if in_bytes else count
+        total = in_bytes or self.total
+        shown = f"{count:,}" if self.total is None else f"{count:,} of {self.total:,}"
+        self._bar.update(self._task, total=total, completed=done, count=shown, rate=self._rate(done, in_bytes))
 
-    def _rate(self, done: int, total: int | None) -> str:
+    def _rate(self, done: int, in_bytes: int | None) -> str:
         elapsed_s = self._bar.tasks[self._task].elapsed
         if not elapsed_s:
             return ""
-        return f"{done / elapsed_s / 1e6:.1f} MB/s" if total else f"{done / elapsed_s:.0f}/s"
+        return f"{done / elapsed_s / 1e6:.1f} MB/s" if in_bytes else f"{done / elapsed_s:.2g}/s"
 
 
 @contextmanager

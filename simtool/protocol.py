@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scenarios.settings import Settings
 from simtool import options as o
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
     from scenarios.protocol.report import ProtocolAnswer
@@ -22,6 +24,7 @@ app = typer.Typer(
 
 
 @app.command("run")
+@with_settings(without=("gamma", "max_concurrency", "grammar"))
 def run(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where declaration, arms and results go.")],
     *,
@@ -35,18 +38,7 @@ def run(
     sessions: Annotated[int, typer.Option(min=2, help="Sessions an arm.", rich_help_panel=_ARMS)] = 60,
     gamma: Annotated[str, typer.Option(help="Draft depths.", rich_help_panel=o.SPECULATION)] = "4,8,16",
     batch: Annotated[str, typer.Option(help="Batch sizes.", rich_help_panel=o.LOAD)] = "1,8",
-    kappa: Annotated[float | None, typer.Option(min=0, help="Draft alignment.", rich_help_panel=o.SPECULATION)] = None,
-    eps: Annotated[
-        str | None,
-        typer.Option(metavar="S=..,R=..,F=..", help="Mismatch by class.", rich_help_panel=o.SPECULATION),
-    ] = None,
-    gpu: Annotated[str, typer.Option(help="GPU by name.", rich_help_panel=o.ENGINE)] = "H200",
-    model: Annotated[str, typer.Option(help="Target model.", rich_help_panel=o.ENGINE)] = "Qwen3-32B",
-    draft_model: Annotated[str, typer.Option(help="Draft model.", rich_help_panel=o.SPECULATION)] = "Qwen3-4B",
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    seed: o.Seed = 0,
+    settings: Settings,
     force: Annotated[
         bool, typer.Option("--force", help="Replace another declaration.", rich_help_panel=o.OUTPUT)
     ] = False,
@@ -57,30 +49,20 @@ def run(
     The arms are written as canonical traces too, to be run on a real server: list its results in a manifest
     for ``simtool protocol check``.
     """
-    from scenarios.options import AcceptanceOptions, OptionError, PlatformOptions, ReplayOptions, parse_eps
     from scenarios.protocol.arms import ArmOptions
+    from scenarios.protocol.replays import ProtocolOptions
     from scenarios.protocol.report import check_protocol
-    from scenarios.protocol.simulate import RESULTS, ProtocolOptions, run_protocol
-    from scenarios.recording import ReadOptions
+    from scenarios.protocol.simulate import RESULTS, run_protocol
 
-    try:
-        run_protocol(
-            ProtocolOptions(
-                arms=ArmOptions(schemas=schemas, traces=trace or (), sessions=sessions, seed=seed),
-                replay=ReplayOptions(
-                    platform=PlatformOptions(gpu=gpu, model=model, draft_model=draft_model),
-                    acceptance=AcceptanceOptions(kappa=kappa, eps=parse_eps(eps) if eps is not None else None),
-                    seed=seed,
-                ),
-                gammas=_numbers("--gamma", gamma),
-                batches=_numbers("--batch", batch),
-                force=force,
-            ),
-            ReadOptions(tokenizer=tokenizer, tool_call_format=tool_call_format, output_format=output_format, seed=seed),
-            folder,
-        )
-    except OptionError as error:
-        raise typer.BadParameter(str(error)) from None
+    arms = ArmOptions(schemas=schemas, traces=trace or (), sessions=sessions, seed=settings.replay.seed)
+    options = ProtocolOptions(
+        arms=arms,
+        replay=settings.replay,
+        gammas=_numbers("--gamma", gamma),
+        batches=_numbers("--batch", batch),
+        force=force,
+    )
+    run_protocol(options, settings.read, folder)
     _give(check_protocol(folder / RESULTS), json)
 
 
@@ -136,12 +118,13 @@ def _show(answer: ProtocolAnswer) -> None:
             f"{number(ruling.estimate.low)} to {number(ruling.estimate.high)}" if ruling.estimate else "-",
             number(ruling.threshold),
             number(ruling.n),
+            "-" if ruling.sessions is None else f"{ruling.sessions:,}",
             ruling.outcome.value,
         )
         for ruling in answer.rulings
         if ruling.estimate is not None
     ]
-    columns = ["predicate", "where", "estimate", "95 %", "threshold", "n", "ruling"]
+    columns = ["predicate", "where", "estimate", "95 %", "threshold", "n", "sessions", "ruling"]
     console.print()
     console.print(table("Rulings", columns, rows))
     untested = [ruling for ruling in answer.rulings if ruling.estimate is None]

@@ -15,27 +15,30 @@ class Document(StrEnum):
     RESULT = "result"
     TAG = "tag"
     PROFILE = "profile"
+    SCENARIO = "scenario"
+    COMPARISON = "comparison"
+    SWEEP = "sweep"
+    PLAN = "plan"
+
+
+_SCHEMAS = {
+    Document.TRACE: "traces.store:trace_schema",
+    Document.RESULT: "scenarios.answer:schema",
+    Document.TAG: "scenarios.tagreport:schema",
+    Document.PROFILE: "scenarios.profilefile:schema",
+    Document.SCENARIO: "scenarios.scenariofile.schema:schema",
+    Document.COMPARISON: "scenarios.comparison.document:schema",
+    Document.SWEEP: "scenarios.sweep.document:schema",
+    Document.PLAN: "scenarios.plan.document:schema",
+}
+"""Where each is made: a new document is one more row."""
 
 
 def command(document: Annotated[Document, typer.Argument(help="Which document.")]) -> None:
-    """Print the JSON Schema of the canonical trace, of a replay's result, of what tag finds, or of a profile."""
+    """Print the JSON Schema of a document that simtool reads or writes."""
+    from importlib import import_module
+
     from simtool.console import write_json
 
-    if document is Document.TRACE:
-        from traces.store import trace_schema
-
-        write_json(trace_schema(), "-")
-        return
-    if document is Document.TAG:
-        from scenarios.tagreport import schema as tag_schema
-
-        write_json(tag_schema(), "-")
-        return
-    if document is Document.PROFILE:
-        from scenarios.profilefile import schema as profile_schema
-
-        write_json(profile_schema(), "-")
-        return
-    from scenarios.answer import schema
-
-    write_json(schema(), "-")
+    module, function = _SCHEMAS[document].split(":")
+    write_json(getattr(import_module(module), function)(), "-")

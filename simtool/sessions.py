@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from scenarios.settings import Settings
 from simtool import options as o
-from simtool import sessionoptions as agents
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.sessionreport import SessionReport, UnitFigures
+    from scenarios.sessionreport import GateFigures, SessionReport, UnitFigures
 
 
+@with_settings()
 def command(
     traces: o.Paths,
     *,
-    gamma: Annotated[
-        int, typer.Option("--gamma", "--num-speculative-tokens", min=0, help="Depth.", rich_help_panel=o.SPECULATION)
-    ] = 8,
-    model: Annotated[str, typer.Option(help="Target model.", rich_help_panel=o.ENGINE)] = "Qwen3-32B",
-    draft_model: Annotated[str, typer.Option(help="Draft model.", rich_help_panel=o.SPECULATION)] = "Qwen3-4B",
-    gpu: Annotated[str, typer.Option(help="GPU by name.", rich_help_panel=o.ENGINE)] = "H200",
-    max_concurrency: Annotated[int | None, typer.Option(help="Sessions at a time (8).", rich_help_panel=o.LOAD)] = None,
-    request_rate: Annotated[float | None, typer.Option(help="Mean requests/s.", rich_help_panel=o.LOAD)] = None,
-    arrival_profile: agents.ArrivalProfile = None,
-    tool_waits: agents.ToolWaits = agents.ToolWaitsOption.RECORDED,
-    tool_speedup: Annotated[float, typer.Option(help="Tool waits are divided by it.", rich_help_panel=o.LOAD)] = 1.0,
-    unknown_tool_wait: Annotated[
-        float, typer.Option(min=0, help="Seconds of a tool without recorded duration.", rich_help_panel=o.LOAD)
-    ] = 0.0,
-    sub_agents: agents.SubAgentsOption = agents.SubAgents.JOIN,
-    user_waits: Annotated[
-        bool, typer.Option("--user-waits", help="Keep recorded waits for a person.", rich_help_panel=o.LOAD)
-    ] = False,
-    nu: Annotated[float | None, typer.Option(help="Draws per accepted turn.", rich_help_panel=o.LOAD)] = None,
-    gate: agents.Gate = None,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    class_mix: o.ClassMixOption = None,
-    seed: o.Seed = 0,
+    settings: Settings,
     json: o.Json = None,
 ) -> None:
     """Replay agent sessions and give latency, GPU seconds and cost by session and by task.
@@ -50,45 +24,11 @@ def command(
     A task is a session that a user started with all sub-agents. nu is measured, with its interval.
     """
     from scenarios.ask import ask
-    from scenarios.options import LoadOptions, PlatformOptions, ReplayOptions
-    from scenarios.recording import ReadOptions
     from scenarios.sessionreport import session_reports
     from simtool.console import write_json
-    from simulator.gate import parse_gate
 
-    try:
-        judged = parse_gate(gate) if gate is not None else None
-        asked = ask(
-            traces,
-            ReadOptions(
-                format_name=format_name,
-                skip_invalid=skip_invalid,
-                tokenizer=tokenizer,
-                tool_call_format=tool_call_format,
-                output_format=output_format,
-                class_mix=class_mix,
-                seed=seed,
-            ),
-            ReplayOptions(
-                platform=PlatformOptions(gpu=gpu, model=model, draft_model=draft_model, num_speculative_tokens=gamma),
-                load=LoadOptions(
-                    max_concurrency=max_concurrency,
-                    request_rate=request_rate,
-                    arrival_profile=arrival_profile,
-                    tool_waits=tool_waits.value,
-                    tool_speedup=tool_speedup,
-                    unknown_tool_wait_s=unknown_tool_wait,
-                    user_waits=user_waits,
-                    join_sub_agents=sub_agents is agents.SubAgents.JOIN,
-                ),
-                nu=nu,
-                gate=judged,
-                seed=seed,
-            ),
-        )
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    reports = session_reports(asked, judged, seed)
+    asked = ask(traces, settings.read, settings.replay)
+    reports = session_reports(asked, settings.replay.gate, settings.replay.seed)
     if json is not None:
         write_json(reports, json)
     if json != "-":
@@ -108,14 +48,40 @@ def _show(reports: list[SessionReport]) -> None:
         rows = [row for report in reports for row in _rows(report, getattr(report, name))]
         console.print()
         console.print(table(title, ["", "mean", "p50", "p90", "p99", "max"], rows))
+    console.print()
+    console.print(table("What results cost, failures in it", ["", *_gammas(reports)], _costs(reports)))
     for report in reports:
         if report.gate is not None:
-            console.print(
-                f"  gate at gamma {report.gamma}: {report.gate.verdicts:,} verdicts, {report.gate.turns_given_up:,} "
-                f"turns given up, {number(report.gate.gpu_s)} GPU s ({number(report.gate.gpu_s_per_accepted_turn)} an "
-                f"accepted turn), {number(report.gate.usd)} USD",
-                markup=False,
-            )
+            console.print(f"  gate at gamma {report.gamma}: {_gate(report.gate)}", markup=False)
+
+
+def _gammas(reports: list[SessionReport]) -> list[str]:
+    return [f"gamma {report.gamma}" for report in reports]
+
+
+def _costs(reports: list[SessionReport]) -> list[tuple[str, ...]]:
+    from simtool.console import number
+
+    costs = [report.cost for report in reports]
+    return [
+        ("accepted turns", *(f"{cost.accepted_turns:,}" for cost in costs)),
+        ("GPU s per accepted turn", *(number(cost.gpu_s_per_accepted_turn) for cost in costs)),
+        ("USD per accepted turn", *(number(cost.usd_per_accepted_turn) for cost in costs)),
+        ("solved tasks (every turn accepted)", *(f"{cost.solved_tasks:,}" for cost in costs)),
+        ("GPU s per solved task", *(number(cost.gpu_s_per_solved_task) for cost in costs)),
+        ("USD per solved task", *(number(cost.usd_per_solved_task) for cost in costs)),
+    ]
+
+
+def _gate(gate: GateFigures) -> str:
+    from simtool.console import number
+
+    rejected = ", ".join(f"{count:,} by {check}" for check, count in gate.rejected_by.items())
+    return (
+        f"{gate.verdicts:,} verdicts, rejected {rejected or 'none'}; {gate.turns_given_up:,} turns given up, "
+        f"{gate.turns_abandoned:,} never sent; {number(gate.gpu_s)} GPU s of its own "
+        f"({number(gate.gpu_s_per_accepted_turn)} an accepted turn), {number(gate.usd)} USD"
+    )
 
 
 def _rows(report: SessionReport, figures: UnitFigures) -> list[tuple[str, ...]]:

@@ -102,6 +102,7 @@ def _cost(console: Console, answer: Answer) -> None:
         ("draft model's prefill, GPU s a draw", lambda cost: cost.C_pre_draft_s),
         ("C_dec: decode, GPU s a draw", lambda cost: cost.C_dec_s),
         *(_HOST_COST if answer.replay.external_prefix_cache_hits else ()),
+        *(_GATE_COST if answer.replay.cost.C_gate_s else ()),
         ("C_total, GPU s per accepted turn", lambda cost: cost.C_total_s),
         ("C_total, USD per 1,000 accepted turns", lambda cost: cost.C_total_usd * 1e3),
         ("USD per 1,000 sessions", lambda cost: cost.session_usd * 1e3),
@@ -115,6 +116,9 @@ def _cost(console: Console, answer: Answer) -> None:
     console.print(table(f"Cost at {number(float(price.value or 0))} USD per GPU-hour", _columns(answer), rows))
 
 
+_GATE_COST: list[tuple[str, Callable[[Cost], float]]] = [
+    ("the gate's verdict, GPU s a draw", lambda cost: cost.C_gate_s)
+]
 _HOST_COST: list[tuple[str, Callable[[Cost], float]]] = [
     ("C_hit: loading from the host, GPU s a draw", lambda cost: cost.C_hit_s)
 ]

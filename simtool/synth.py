@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scenarios.settings import Settings
 from simtool import options as o
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
     from scenarios.synth.run import SynthReport
@@ -16,12 +18,14 @@ _WHAT = "What to generate"
 _DECLARED = "Declared traffic (without a recording)"
 
 
+@with_settings(only_reading=True)
 def command(
     traces: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TRACE...]", help="Recordings to fit; none: traffic declared by the knobs below."),
     ] = None,
     *,
+    settings: Settings,
     out: Annotated[
         Path,
         typer.Option(
@@ -68,12 +72,6 @@ def command(
         bool, typer.Option("--reasoning/--no-reasoning", help="Turns begin with reasoning.", rich_help_panel=_DECLARED)
     ] = True,
     nu: Annotated[float, typer.Option(min=1, help="Draws per accepted turn.", rich_help_panel=_DECLARED)] = 1.0,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    seed: o.Seed = 0,
     json: o.Json = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out.", rich_help_panel=o.OUTPUT)] = False,
     no_progress: o.NoProgress = False,
@@ -83,7 +81,6 @@ def command(
     What is fitted: turns, outputs as spans, tools with their schemas, waits, arrivals, prompt growth, shared
     prompt heads, retries and sub-agents.
     """
-    from scenarios.recording import ReadOptions
     from scenarios.synth.declared import Declared
     from scenarios.synth.run import SynthOptions, synthesize
     from simtool.console import write_json
@@ -100,18 +97,10 @@ def command(
         target_w_S=target_w_s,
         lengths_only=lengths_only,
         neutral_names=neutral_names,
-        seed=seed,
-    )
-    read = ReadOptions(
-        format_name=format_name,
-        skip_invalid=skip_invalid,
-        tokenizer=tokenizer,
-        tool_call_format=tool_call_format,
-        output_format=output_format,
-        seed=seed,
+        seed=settings.read.seed,
     )
     with progress("sessions written", enabled=not no_progress) as count:
-        report = synthesize(options, read, out, progress=count)
+        report = synthesize(options, settings.read, out, progress=count)
     if json is not None:
         write_json(report, json)
     if json != "-":

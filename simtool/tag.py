@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scenarios.settings import Settings
 from simtool import options as o
+from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.recording import ReadOptions
+    from scenarios.readoptions import ReadOptions
 
 
 class By(StrEnum):
@@ -22,9 +24,11 @@ class By(StrEnum):
     TOOL = "tool"
 
 
+@with_settings(only_reading=True)
 def command(
     traces: o.Paths,
     *,
+    settings: Settings,
     by: Annotated[
         By | None,
         typer.Option(
@@ -52,18 +56,6 @@ def command(
             rich_help_panel=o.OUTPUT,
         ),
     ] = None,
-    format_name: o.Format = None,
-    skip_invalid: o.SkipInvalid = False,
-    tokenizer: o.TokenizerName = "qwen3",
-    tool_call_format: o.ToolCallFormat = "hermes",
-    output_format: o.OutputFormat = None,
-    format_file: o.FormatFile = None,
-    reasoning_end: o.ReasoningEnd = "strict",
-    recording_tokenizer: o.RecordingTokenizer = None,
-    class_mix: o.ClassMixOption = None,
-    mix_from: o.MixFrom = None,
-    span_tokens: o.SpanTokens = 64.0,
-    seed: o.Seed = 0,
     jobs: Annotated[
         int,
         typer.Option(
@@ -94,37 +86,17 @@ def command(
     Shares by class and by sub-class of S (delimiter D, tool name N, key K, typed value V, free string T,
     punctuation P), lengths of the spans, what the grammar forces, and which tools and arguments take most.
     """
-    from scenarios.options import OptionError
-    from scenarios.recording import ReadOptions
-
-    read = ReadOptions(
-        format_name=format_name,
-        skip_invalid=skip_invalid,
-        tokenizer=tokenizer,
-        tool_call_format=tool_call_format,
-        output_format=output_format,
-        format_file=format_file,
-        reasoning_end=reasoning_end,
-        recording_tokenizer=recording_tokenizer,
-        class_mix=class_mix,
-        mix_from=mix_from,
-        span_tokens=span_tokens,
-        seed=seed,
-    )
     if show is None:
-        _count(traces, read, by, top=top, jobs=jobs, json=json, parquet=parquet, quiet=quiet, bar=not no_progress)
+        _count(
+            traces, settings.read, by, top=top, jobs=jobs, json=json, parquet=parquet, quiet=quiet, bar=not no_progress
+        )
         return
     if json is not None or parquet is not None or by is not None:
         raise typer.BadParameter("--show prints one turn: leave --json, --parquet and --by out")
     from scenarios.tagshow import show_turn
-    from simtool.safetext import safe_line
     from simtool.show_turn import print_turn
 
-    try:
-        turn = show_turn(traces, read, show)
-    except OptionError as error:
-        raise typer.BadParameter(safe_line(str(error))) from None
-    print_turn(turn, quiet=quiet)
+    print_turn(show_turn(traces, settings.read, show), quiet=quiet)
 
 
 def _count(

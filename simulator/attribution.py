@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.lane import Segment
 from simulator.ledger import StepLedger
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_CLASSES, N_SUBCLASSES
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 U16 = npt.NDArray[np.uint16]
 
@@ -56,56 +57,75 @@ class Attribution:
     """First rejected position of a round, by the sub-class of the output token there."""
     accepted_per_pos: I64
     """Drafts accepted at each depth, shape (gamma,): vLLM's num_accepted_tokens_per_pos."""
-    itl_s: F64
-    """Seconds between the emissions of successive steps of one attempt, attempt by attempt: a's are `rounds[a]`."""
 
 
 def attribute(
-    logs: Sequence[tuple[StepLedger, list[Segment]]],
-    store: tuple[U16, U16],
-    labels: U8,
-    offsets: I64,
-    first_token_s: F64,
-    gamma: int,
+    logs: Sequence[tuple[StepLedger, I64]], store: tuple[U16, U16, U16], labels: U8, offsets: I64, gamma: int
 ) -> Attribution:
-    """Add up what the segments of each replica emitted and cost; *logs* has the ledger and segments of each.
+    """Add up what the segments of each replica emitted and cost.
 
-    *store* is Outcomes.store(); *labels* and *offsets* are the workload's, *first_token_s* has one time an attempt.
+    *logs* has the ledger and the rows of the SegmentLog of each, *store* is Outcomes.store(); *labels* and *offsets*
+    are the workload's.
     """
     total = empty(offsets.size - 1, gamma)
-    classes = _class_counts(labels)
-    gaps = [
-        _add_part(total, ledger, part, store, (classes, labels, offsets), first_token_s)
-        for ledger, segments in logs
-        for part in _parts(sorted(segments))
-    ]
-    if gaps:
-        owners, seconds = (np.concatenate(column) for column in zip(*gaps, strict=True))
-        total.itl_s = seconds if len(logs) == 1 else seconds[np.argsort(owners, kind="stable")]
+    for ledger, segments in logs:
+        for part in _parts(segments):
+            _add_part(total, ledger, part, store, labels, offsets)
     return total
 
 
+class _Rounds(NamedTuple):
+    """Rounds of some attempts; tokens are numbered over the outputs of these attempts alone."""
+
+    owner: I64
+    """Which of the attempts each round is of."""
+    share_s: F64
+    start: I64
+    """Its first token."""
+    end: I64
+    """The end of its output."""
+    emitted: I32
+    drafted: I32
+    accepted: I32
+
+
 def _add_part(
-    total: Attribution,
-    ledger: StepLedger,
-    part: list[Segment],
-    store: tuple[U16, U16],
-    tokens: tuple[npt.NDArray[np.int32], U8, I64],
-    first_token_s: F64,
-) -> tuple[I64, F64]:
-    """Add *part* of the segments of one replica; return the attempt and the seconds of each gap between emissions."""
-    classes, labels, offsets = tokens
-    attempt, first_step, offset, count, position = np.array(part, dtype=np.int64).T
-    attempt_of = np.repeat(attempt, count)
-    within = np.arange(attempt_of.size) - np.repeat(np.cumsum(count) - count, count)
-    step = np.repeat(first_step, count) + within
-    index = np.repeat(offset, count) + within
-    emitted, drafted = (column[index].astype(np.int64) for column in store)
-    before = np.cumsum(emitted) - emitted
+    total: Attribution, ledger: StepLedger, part: I64, store: tuple[U16, U16, U16], labels: U8, offsets: I64
+) -> None:
+    """Add *part* of the segments of one replica."""
+    attempt, first_step, offset, count, position = part.T
+    fresh = np.concatenate([[True], attempt[1:] != attempt[:-1]])
+    owner = np.cumsum(fresh) - 1
+    attempts = attempt[fresh]
+    own_labels, bounds = _outputs_of(attempts, labels, offsets)
     leads = np.cumsum(count) - count
-    start = before + np.repeat(offsets[attempt] + position - before[leads], count)
-    _add_rounds(total, attempt_of, ledger.share_s[step], (start, emitted, drafted), classes, offsets, labels)
-    return attempt_of, _gaps(attempt_of, ledger.end_s[step], first_token_s)
+    number = np.arange(int(count.sum()))
+    emitted, verified, undrafted = (
+        column[np.repeat(offset - leads, count) + number].astype(np.int32) for column in store
+    )
+    drafted = verified - undrafted
+    before = np.cumsum(emitted, dtype=np.int64) - emitted
+    rounds = _Rounds(
+        owner=np.repeat(owner, count),
+        share_s=ledger.share_s[np.repeat(first_step - leads, count) + number],
+        start=before + np.repeat(bounds[owner] + position - before[leads], count),
+        end=np.repeat(bounds[owner + 1], count),
+        emitted=emitted,
+        drafted=drafted,
+        # what a round emits by force is among its undrafted tokens; a round of idle width accepts nothing
+        accepted=np.clip(emitted - 1 - undrafted, 0, drafted),
+    )
+    _add_rounds(total, attempts, rounds)
+    _add_labels(total, attempts, rounds, own_labels)
+
+
+def _outputs_of(attempts: I64, labels: U8, offsets: I64) -> tuple[U8, I64]:
+    """Labels of the outputs of *attempts* end to end, and where each output begins and the last one ends."""
+    lengths = offsets[attempts + 1] - offsets[attempts]
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    if attempts[-1] - attempts[0] + 1 == attempts.size:
+        return labels[offsets[attempts[0]] : offsets[attempts[-1] + 1]], bounds
+    return labels[np.repeat(offsets[attempts] - bounds[:-1], lengths) + np.arange(bounds[-1])], bounds
 
 
 def empty(n_attempts: int, gamma: int) -> Attribution:
@@ -130,78 +150,77 @@ def empty(n_attempts: int, gamma: int) -> Attribution:
         decode_gpu_s_by_subclass=np.zeros(N_SUBCLASSES),
         accepted_tokens=np.zeros(n_attempts, dtype=np.int64),
         accepted_per_pos=np.zeros(gamma, dtype=np.int64),
-        itl_s=np.empty(0),
         **by_attempt,
         **by_subclass,
     )
 
 
-def _class_counts(labels: U8) -> npt.NDArray[np.int32]:
-    """Tokens of each sub-class before each position, shape (N_SUBCLASSES, tokens + 1)."""
-    counts = np.zeros((N_SUBCLASSES, labels.size + 1), dtype=np.int32)
-    for subclass in range(N_SUBCLASSES):
-        np.cumsum(labels == subclass, out=counts[subclass, 1:])
-    return counts
-
-
-def _parts(segments: list[Segment]) -> list[list[Segment]]:
+def _parts(segments: I64) -> list[I64]:
     """Segments in groups of about CHUNK_ROUNDS rounds; those of one attempt stay together."""
-    parts: list[list[Segment]] = []
-    size = CHUNK_ROUNDS
-    for segment in segments:
-        if size >= CHUNK_ROUNDS and not (parts and parts[-1][-1].attempt == segment.attempt):
-            parts.append([])
-            size = 0
-        parts[-1].append(segment)
-        size += segment.n_rounds
+    attempt, ends = segments[:, 0], np.cumsum(segments[:, 3])
+    parts = []
+    low, before = 0, 0
+    while low < len(segments):
+        high = int(np.searchsorted(ends, before + CHUNK_ROUNDS)) + 1
+        high = int(np.searchsorted(attempt, attempt[min(high, len(segments)) - 1], side="right"))
+        parts.append(segments[low:high])
+        low, before = high, int(ends[high - 1])
     return parts
 
 
-def _add_rounds(
-    total: Attribution,
-    attempt: I64,
-    share_s: F64,
-    rounds: tuple[I64, ...],
-    classes: npt.NDArray[np.int32],
-    offsets: I64,
-    labels: U8,
-) -> None:
-    start, emitted, drafted = rounds
-    n_attempts = total.rounds.size
-    accepted = np.minimum(emitted - 1, drafted)
-    end = offsets[attempt + 1]
-    total.decode_gpu_s += np.bincount(attempt, share_s, n_attempts)
-    total.rounds += np.bincount(attempt, minlength=n_attempts)
-    total.drafts += np.bincount(attempt, drafted > 0, n_attempts).astype(np.int64)
-    total.draft_tokens += np.bincount(attempt, drafted, n_attempts).astype(np.int64)
-    total.accepted_tokens += np.bincount(attempt, accepted, n_attempts).astype(np.int64)
-    total.rounds_by_subclass += np.bincount(labels[start], minlength=N_SUBCLASSES)
+def _add_rounds(total: Attribution, attempts: I64, rounds: _Rounds) -> None:
+    """Add what does not depend on labels."""
+    owner, drafted = rounds.owner, rounds.drafted
+    count = attempts.size
+    total.decode_gpu_s[attempts] += np.bincount(owner, rounds.share_s, count)
+    total.rounds[attempts] += np.bincount(owner, minlength=count)
+    if not drafted.any():
+        return
+    accepted = rounds.accepted
+    for column, values in (
+        (total.drafts, drafted > 0),
+        (total.draft_tokens, drafted),
+        (total.accepted_tokens, accepted),
+    ):
+        column[attempts] += np.bincount(owner, values, count).astype(np.int64)
     per_depth = np.bincount(accepted, minlength=total.accepted_per_pos.size + 1)[1:]
     total.accepted_per_pos += per_depth[::-1].cumsum()[::-1]
-    rejected = (accepted < drafted) & (start + emitted < end)
+
+
+def _add_labels(total: Attribution, attempts: I64, rounds: _Rounds, labels: U8) -> None:
+    """Add what goes by the *labels* of tokens."""
+    start, emitted, drafted, accepted = rounds.start, rounds.emitted, rounds.drafted, rounds.accepted
+    total.rounds_by_subclass += np.bincount(labels[start], minlength=N_SUBCLASSES)
+    rejected = (accepted < drafted) & (start + accepted + 1 < rounds.end)
     total.rejected_by_subclass += np.bincount(labels[(start + accepted)[rejected]], minlength=N_SUBCLASSES)
-    stops = (start + emitted, np.minimum(start + drafted, end), start + accepted)
-    paid_per_token = share_s / emitted
-    for subclass, position_class in enumerate(CLASS_OF_SUBCLASS):
-        before = classes[subclass]
-        n_emitted, n_drafted, n_accepted = (before[stop] - before[start] for stop in stops)
-        if not n_drafted.any() and not n_emitted.any():
-            continue
+    stops = [start + emitted]
+    if drafted.any():
+        stops += [np.minimum(start + drafted, rounds.end), start + accepted]
+    paid_per_token = rounds.share_s / emitted
+    before = np.zeros(labels.size + 1, dtype=np.int32)
+    for subclass in np.flatnonzero(np.bincount(labels, minlength=N_SUBCLASSES)).tolist():
+        np.cumsum(labels == subclass, out=before[1:])
+        at_start = before[start]
+        n_emitted, *n_drafts = (before[stop] - at_start for stop in stops)
+        position_class = CLASS_OF_SUBCLASS[subclass]
         paid = paid_per_token * n_emitted
         total.round_share_by_subclass[subclass] += float((n_emitted / emitted).sum())
         total.emitted_by_subclass[subclass] += int(n_emitted.sum())
-        total.drafted_by_subclass[subclass] += int(n_drafted.sum())
-        total.accepted_by_subclass[subclass] += int(n_accepted.sum())
         total.decode_gpu_s_by_subclass[subclass] += float(paid.sum())
-        total.decode_gpu_s_by_class[:, position_class] += np.bincount(attempt, paid, n_attempts)
-        for column, counts in ((total.drafted_by_class, n_drafted), (total.accepted_by_class, n_accepted)):
-            column[:, position_class] += np.bincount(attempt, counts, n_attempts).astype(np.int64)
+        total.decode_gpu_s_by_class[attempts, position_class] += np.bincount(rounds.owner, paid, attempts.size)
+        if n_drafts:
+            _add_drafts(total, attempts, rounds.owner, (subclass, position_class), n_drafts)
 
 
-def _gaps(attempt: I64, emitted_s: F64, first_token_s: F64) -> F64:
-    """Seconds from the emission before (the first token's, for an attempt's first round) to each one."""
-    before = np.empty_like(emitted_s)
-    before[1:] = emitted_s[:-1]
-    leads = np.concatenate([[True], attempt[1:] != attempt[:-1]])
-    before[leads] = first_token_s[attempt[leads]]
-    return emitted_s - before
+def _add_drafts(
+    total: Attribution, attempts: I64, owner: I64, label: tuple[int, int], n_drafts: Sequence[npt.NDArray[np.int32]]
+) -> None:
+    """Add draft positions of one *label* (sub-class, class), and those accepted, a round."""
+    subclass, position_class = label
+    columns = (
+        (total.drafted_by_subclass, total.drafted_by_class),
+        (total.accepted_by_subclass, total.accepted_by_class),
+    )
+    for (by_subclass, by_class), counts in zip(columns, n_drafts, strict=True):
+        by_subclass[subclass] += int(counts.sum())
+        by_class[attempts, position_class] += np.bincount(owner, counts, attempts.size).astype(np.int64)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import simpy
 
 from simulator.config import EngineConfig
@@ -19,7 +18,7 @@ from simulator.engine import Replica, Request
 from simulator.hosttier import HostTier
 from simulator.kvcache import BlockTable
 from simulator.lane import OutcomeSource
-from simulator.outcomes import RoundSlice
+from simulator.outcomes import NO_ROUNDS, RoundSlice
 from simulator.router import Router, RouterPolicy, make_router
 
 
@@ -50,9 +49,6 @@ class ClusterConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
 
 
-_NO_ROUNDS = RoundSlice(0, np.empty(0, np.uint16), np.empty(0, np.uint16), np.empty(0, np.int32), np.empty(0, np.int32))
-
-
 class _PrefillOnly:
     """Outputs that end with the token of the prefill."""
 
@@ -63,7 +59,7 @@ class _PrefillOnly:
         first_limit: int | None = None,  # noqa: ARG002
         limit: int | None = None,  # noqa: ARG002
     ) -> RoundSlice:
-        return _NO_ROUNDS
+        return NO_ROUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +112,10 @@ class Cluster:
         """Route *request* and hand it over at the current time."""
         request.replica = request.decode_replica = self._entry_router.choose(request)
         self.replicas[request.replica].submit(request)
+
+    def close(self) -> None:
+        """Let go of the replicas: the parts of a cluster refer to each other and would be freed late."""
+        del self.replicas, self._decoding, self._entry_router, self._decode_router, self._on_finish
 
     def _finished(self, request: Request) -> None:
         self._entry_router.finished(request, request.replica)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -20,6 +21,7 @@ from simulator.ledger import LoadLog, StepLedger, WorkLog
 from simulator.scheduler import Scheduler, Sequence, StepPlan
 
 F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
 
 MAX_JUMP_STEPS = 2048
 """Steps computed at once: bounds the work lost when an arrival cuts a jump short."""
@@ -64,7 +66,7 @@ class _Boundary(simpy.Event):
     _PRIORITY = EventPriority(2)
 
     def __init__(self, env: simpy.Environment, delay_s: float, call: Callable[[simpy.Event], None]) -> None:
-        super().__init__(env)
+        self.env = env
         self.callbacks = [call]
         self._ok = True
         self._value = None
@@ -72,17 +74,42 @@ class _Boundary(simpy.Event):
 
 
 @dataclass(slots=True)
-class _Work:
-    """Steps under way: their end times and durations, and the plan if prefill is in them (then one step)."""
+class _Step:
+    """One planned step under way."""
 
-    end_s: F64
-    durations_s: F64
     start_s: float
-    plan: StepPlan | None = None
-    share_s: float = 0.0
-    load_s: float = 0.0
+    end_s: float
+    duration_s: float
+    n_seqs: int
+    plan: StepPlan
+    prefill_tokens: int
+    share_s: float
+    load_s: float
+
+
+@dataclass(slots=True)
+class _Run:
+    """Steps under way in which nothing but decoding happens."""
+
+    start_s: float
+    n_seqs: int
+    ends_s: F64
+    durations_s: F64
+    upto: I64
+    """Tokens emitted (row 0) and blocks taken (row 1) by the steps up to each one, that one included."""
+    n_steps: int
+    """How many of them are to be run."""
+    end_s: float
     taken_blocks: int = 0
-    """Blocks of a jump that are taken from the pool already."""
+    """Blocks that are taken from the pool already."""
+
+    def begun(self, now_s: float) -> int:
+        """How many of its steps have begun."""
+        return min(int(self.ends_s.searchsorted(now_s)) + 1, self.n_steps)
+
+    def blocks_of(self, n_steps: int) -> int:
+        """Blocks that its first *n_steps* steps take and that are not taken from the pool yet."""
+        return self.upto.item(1, n_steps - 1) - self.taken_blocks
 
 
 class Replica:
@@ -115,27 +142,28 @@ class Replica:
         self._tier = tier
         self._on_finish = on_finish
         self._live: dict[int, Request] = {}
-        self._work: _Work | None = None
+        self._work: _Step | _Run | None = None
         self._boundary: simpy.Event | None = None
         self._clock_s = 0.0
+        self._resumed = array("q")
 
     def submit(self, request: Request) -> None:
         """Take *request* at the current time; one that can never fit is finished as refused at once."""
-        request.arrival_s = self.env.now
+        now_s = request.arrival_s = self.env.now
         table = BlockTable(request.path, received_tokens=request.received_tokens)
         sequence = Sequence(request.id, request.prompt_tokens, table)
         if not self.scheduler.fits(sequence):
             request.refused = True
-            request.finish_s = self.env.now
+            request.finish_s = now_s
             self._on_finish(request)
             return
         self._live[request.id] = request
         self.scheduler.add(sequence)
-        self._log_load(self.env.now)
+        self._log_load(now_s)
         if self._work is None:
             if self._boundary is None:
                 self._wake(0.0)
-        elif self.scheduler.has_work_beside_decoding():
+        elif isinstance(self._work, _Run) and self.scheduler.has_work_beside_decoding():
             self._shorten(self._work)
 
     @property
@@ -152,39 +180,48 @@ class Replica:
         """Prompt tokens that *table* would find in the cache, or on the host, if it were admitted now."""
         limit = (prompt_tokens - 1) // self.config.block_size
         hit = self.cache.match(table, limit)
-        if hit.blocks and self._work is not None and self._work.plan is None:
+        if hit.blocks and isinstance(self._work, _Run):
             self._settle(self._work)
             hit = self.cache.match(table, limit)
         return (hit.blocks + self.cache.on_host(table, hit, limit)) * self.config.block_size
 
-    def _settle(self, work: _Work) -> None:
-        """Take the blocks of those steps of a jump that have begun: so far it only holds a claim on them."""
-        begun = min(int(np.searchsorted(work.end_s, self.env.now)) + 1, work.end_s.size)
-        blocks = int(self.lane.window(begun)[2].sum())
-        self.cache.take(blocks - work.taken_blocks)
-        work.taken_blocks = blocks
+    @property
+    def resumed(self) -> I64:
+        """Attempt and step, a row for each token that a recomputation after a preemption emitted."""
+        return np.array(self._resumed, dtype=np.int64).reshape(-1, 2)
+
+    def _settle(self, run: _Run) -> None:
+        """Take the blocks of those steps of *run* that have begun: so far it only holds a claim on them."""
+        blocks = run.blocks_of(run.begun(self.env.now))
+        self.cache.take(blocks)
+        run.taken_blocks += blocks
 
     def _wake(self, delay_s: float) -> None:
         self._boundary = _Boundary(self.env, delay_s, self._at_boundary)
 
-    def _shorten(self, work: _Work) -> None:
-        """End a jump at the first step boundary from now on."""
-        count = int(np.searchsorted(work.end_s, self.env.now)) + 1
-        if count < work.end_s.size:
-            work.end_s = work.end_s[:count]
-            work.durations_s = work.durations_s[:count]
-            self._wake(max(0.0, float(work.end_s[-1]) - self.env.now))
+    def _shorten(self, run: _Run) -> None:
+        """End *run* at the first step boundary from now on."""
+        now_s = self.env.now
+        begun = run.begun(now_s)
+        if begun < run.n_steps:
+            run.n_steps = begun
+            run.end_s = run.ends_s.item(begun - 1)
+            self._wake(max(0.0, run.end_s - now_s))
 
     def _at_boundary(self, event: simpy.Event) -> None:
         if event is not self._boundary:
             return
         self._boundary = None
-        if self._work is None:
+        work = self._work
+        if work is None:
             self._clock_s = self.env.now
         else:
-            work, self._work = self._work, None
-            self._clock_s = float(work.end_s[-1])
-            self._complete(work)
+            self._work = None
+            self._clock_s = work.end_s
+            if isinstance(work, _Run):
+                self._complete_run(work)
+            else:
+                self._complete_step(work)
         if self._boundary is None:
             self._begin()
 
@@ -210,9 +247,9 @@ class Replica:
         elif tokens:
             self._work = self._jump()
         if self._work is not None:
-            self._wake(max(0.0, float(self._work.end_s[-1]) - self.env.now))
+            self._wake(max(0.0, self._work.end_s - self.env.now))
 
-    def _mixed_step(self) -> _Work | None:
+    def _mixed_step(self) -> _Step | None:
         plan = self.scheduler.plan(self.lane)
         n_seqs = len(self.lane)
         for sequence in plan.admitted:
@@ -223,11 +260,10 @@ class Replica:
             self._log_load(self._clock_s)
         if not n_seqs and not plan.chunks:
             return None
-        n_drafts = self.lane.demand()[0] - n_seqs
-        cost = self.cost.step(
-            n_seqs, n_drafts, self.lane.context_tokens, self._draft_passes(n_drafts), self._prefill_work(plan)
-        )
-        total = sum(chunk for _, chunk in plan.chunks)
+        n_drafts = self.lane.demand()[0] - n_seqs if self.config.num_speculative_tokens else 0
+        prefill = self._prefill_work(plan)
+        cost = self.cost.step(n_seqs, n_drafts, self.lane.context_tokens, self._draft_passes(n_drafts), prefill)
+        total = prefill.tokens
         for sequence, chunk in plan.chunks:
             request = self._live[sequence.id]
             request.prefill_gpu_s += cost.prefill_s * chunk / total
@@ -235,8 +271,7 @@ class Replica:
         share_s = cost.decode_s / n_seqs if n_seqs else 0.0
         load_s = self._load_blocks(plan)
         total_s = cost.total_s + load_s
-        end_s = self._clock_s + total_s
-        return _Work(np.array([end_s]), np.array([total_s]), self._clock_s, plan, share_s, load_s)
+        return _Step(self._clock_s, self._clock_s + total_s, total_s, n_seqs, plan, total, share_s, load_s)
 
     def _load_blocks(self, plan: StepPlan) -> float:
         """Seconds that the step waits for blocks from the host; each request is charged its own."""
@@ -269,49 +304,53 @@ class Replica:
     def _draft_passes(self, n_drafts: int) -> int:
         return int(self.lane.draft_passes(1)[0]) if n_drafts else 0
 
-    def _jump(self) -> _Work:
+    def _jump(self) -> _Run:
         """All steps to the next finish, or to the one whose blocks or tokens do not fit."""
         lane = self.lane
         n_seqs, gamma = len(lane), self.config.num_speculative_tokens
         count = min(lane.steps_to_next_finish(), MAX_JUMP_STEPS)
-        tokens, drafts, blocks = lane.window(count)
-        if blocks.sum() > self.cache.num_free:
-            count = int(np.searchsorted(np.cumsum(blocks), self.cache.num_free, side="right"))
-        most_drafts = self.scheduler.max_decode_tokens() - n_seqs
-        if gamma and drafts[:count].max() > most_drafts:
-            count = int(np.argmax(drafts > most_drafts))
-        tokens, drafts = tokens[:count], drafts[:count]
-        context = np.empty(count)
-        context[0] = lane.context_tokens
-        np.add(np.cumsum(tokens[:-1], out=context[1:]), lane.context_tokens, out=context[1:])
+        window = lane.window(count)
+        upto = window[::2].cumsum(axis=1, dtype=np.int64)
+        if upto.item(1, -1) > self.cache.num_free:
+            count = int(upto[1].searchsorted(self.cache.num_free, side="right"))
         if gamma:
-            durations = self.cost.decode_s(float(n_seqs), drafts, context, lane.draft_passes(count))
+            over = window[1, :count] > self.scheduler.max_decode_tokens() - n_seqs
+            if over.any():
+                count = int(over.argmax())
+        context = upto[0, :count] - window[0, :count]
+        context += lane.context_tokens
+        if gamma:
+            durations = self.cost.decode_s(float(n_seqs), window[1, :count], context, lane.draft_passes(count))
         else:
             durations = self.cost.decode_s(float(n_seqs), 0.0, context, 0.0)
         run = durations if isinstance(durations, np.ndarray) else np.full(count, durations)
-        return _Work(np.cumsum(run) + self._clock_s, run, self._clock_s)
+        ends_s = run.cumsum()
+        ends_s += self._clock_s
+        return _Run(self._clock_s, n_seqs, ends_s, run, upto, count, ends_s.item(-1))
 
-    def _complete(self, work: _Work) -> None:
-        """Account for the steps of *work* and act on what ended with them."""
-        lane = self.lane
-        count = work.end_s.size
-        if work.plan is None:
-            self.cache.take(int(lane.window(count)[2].sum()) - work.taken_blocks)
-            self.ledger.add_steps(work.end_s, work.durations_s, len(lane))
-        else:
-            self.ledger.add_step(float(work.end_s[0]), float(work.durations_s[0]), work.share_s)
-        prefilled = sum(chunk for _, chunk in work.plan.chunks) if work.plan is not None else 0
-        self.work.add(work.start_s, self._clock_s, count, len(lane), prefilled, work.load_s)
-        finished = lane.advance(count)
-        if work.plan is not None:
-            finished += self._start_decoding(work.plan)
+    def _complete_run(self, run: _Run) -> None:
+        """Account for the steps of *run* and act on what ended with them."""
+        count, n_seqs = run.n_steps, run.n_seqs
+        self.cache.take(run.blocks_of(count))
+        self.ledger.add_steps(run.ends_s[:count], run.durations_s[:count], n_seqs)
+        self.work.add((run.start_s, run.end_s, count, n_seqs, 0, 0.0))
+        self._end(self.lane.advance(count, run.upto.item(0, count - 1)))
+
+    def _complete_step(self, step: _Step) -> None:
+        """Account for a planned step and act on what ended with it."""
+        self.ledger.add_step(step.end_s, step.duration_s, step.share_s)
+        self.work.add((step.start_s, step.end_s, 1, step.n_seqs, step.prefill_tokens, step.load_s))
+        finished = self.lane.advance(1, self.lane.emitted())
+        self._end(finished + self._start_decoding(step.plan))
+
+    def _end(self, finished: list[Sequence]) -> None:
         for sequence in sorted(finished, key=attrgetter("order")) if len(finished) > 1 else finished:
             self._finish(sequence)
         self._log_load(self._clock_s)
 
     def _log_load(self, now_s: float) -> None:
-        used = self.config.num_gpu_blocks - self.cache.num_free
-        self.load.add(now_s, len(self.scheduler.running), len(self.scheduler.waiting), used)
+        scheduler, cache = self.scheduler, self.cache
+        self.load.add((now_s, len(scheduler.running), len(scheduler.waiting), cache.num_blocks - cache.num_free))
 
     def _start_decoding(self, plan: StepPlan) -> list[Sequence]:
         """Emit the token of each finished prefill; return the sequences that need no more."""
@@ -320,6 +359,8 @@ class Replica:
             request = self._live[sequence.id]
             if request.first_token_s is None:
                 request.first_token_s = self._clock_s
+            else:
+                self._resumed.extend((sequence.id, self.lane.step - 1))
             sequence.generated_tokens += 1
             if not self.lane.join(sequence, sequence.generated_tokens):
                 ended.append(sequence)

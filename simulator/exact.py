@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dtbtrs
 
-from simulator.acceptance.base import F64, I16, I64, U8, ExactModel, Outputs, check_gamma
+from simulator.acceptance.base import F64, I16, I64, NOTHING_BESIDE, U8, Beside, ExactModel, Outputs, check_gamma
+from simulator.acceptance.threshold import ThresholdModel
+from simulator.exactjumps import jumping_shares, jumping_starts, solve_band
 
 CHUNK_TOKENS = 1 << 17
 """Tokens solved together, whole outputs at least: bounds memory, changes nothing."""
@@ -30,6 +31,8 @@ class ExpectedRounds:
     """Drafts of tokens before the output's last; those past it can change nothing."""
     drafted: F64
     """Drafts verified, past the end of the output too: gamma a round, or its limit."""
+    undrafted: F64
+    """Tokens verified beside drafts: idle width, and tokens emitted by force."""
 
     accepted_per_pos: F64
     """Rounds that accept their draft number 1, 2, ... gamma, over all outputs."""
@@ -69,27 +72,42 @@ def expect(
 ) -> ExpectedRounds:
     """Expected rounds of *outputs* under *model*; *first* and *limits* as in `expect_rounds`."""
     accept = [model.accept_at(outputs, depth) for depth in range(gamma)] or [np.zeros(len(outputs.labels))]
-    return expect_rounds(accept, outputs.offsets, gamma, first, limits)
+    beside = model.beside(outputs, gamma) if isinstance(model, ThresholdModel) else NOTHING_BESIDE
+    return expect_rounds(accept, outputs.offsets, gamma, first, limits, beside)
 
 
 def expect_rounds(
-    accept: Sequence[F64], offsets: I64, gamma: int, first: int = 1, limits: I16 | None = None
+    accept: Sequence[F64],
+    offsets: I64,
+    gamma: int,
+    first: int = 1,
+    limits: I16 | None = None,
+    beside: Beside = NOTHING_BESIDE,
 ) -> ExpectedRounds:
     """Expected rounds of draft depth *gamma* over outputs end to end.
 
     ``accept[i]`` holds per token the probability that it is accepted as draft number i (from 0) once those before it
     are; the last array serves all greater depths. Output ``a`` owns tokens ``offsets[a]:offsets[a + 1]``; prefill emits
-    its *first* tokens. *limits* cuts the rounds that start at a token to fewer drafts. Raises ValueError if the shapes
-    or probabilities are not usable.
+    its *first* tokens. *limits* cuts the rounds that start at a token to fewer drafts; *beside* is what they verify
+    beside drafts, and a round with idle width drafts that much less. Raises ValueError if the shapes or probabilities
+    are not usable.
     """
     check_gamma(gamma)
     _check_accept(accept, int(offsets[-1]))
     depth = np.full(int(offsets[-1]), gamma) if limits is None else np.minimum(limits, gamma).astype(np.int64)
+    idle = np.zeros(len(depth)) if beside.idle is None else np.minimum(beside.idle, depth).astype(np.int64)
+    depth = depth if beside.idle is None else depth - idle
     parts = [
-        _solve([one[low:high] for one in accept], bounds - low, depth[low:high], first)
+        _solve(
+            [one[low:high] for one in accept],
+            bounds - low,
+            depth[low:high],
+            first,
+            None if beside.jump is None else beside.jump[low:high].astype(np.int64),
+        )
         for low, high, bounds in _chunks(offsets)
     ]
-    start, share, accepted_from, tested, hit, useful = (np.concatenate(column) for column in _columns(parts))
+    start, share, accepted_from, tested, hit, useful, jumped = (np.concatenate(column) for column in _columns(parts))
     lengths = np.diff(offsets)
     rounds = _per_output(start, offsets)
     return ExpectedRounds(
@@ -98,6 +116,7 @@ def expect_rounds(
         accepted=_per_output(accepted_from, offsets),
         useful_drafts=_per_output(useful, offsets),
         drafted=_per_output(start * depth, offsets),
+        undrafted=_per_output(start * idle + jumped, offsets),
         accepted_per_pos=sum((_padded(part.per_pos, gamma) for part in parts), np.zeros(gamma)),
         start=start,
         share=share,
@@ -109,30 +128,39 @@ def expect_rounds(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    flat: tuple[F64, F64, F64, F64, F64, F64]
+    flat: tuple[F64, F64, F64, F64, F64, F64, F64]
     per_pos: F64
 
 
-def _solve(accept: list[F64], offsets: I64, depth: I64, first: int) -> _Part:
+def _solve(accept: list[F64], offsets: I64, depth: I64, first: int, jump: I64 | None) -> _Part:
     gamma = int(depth.max(initial=0))
     lengths = np.diff(offsets)
     left = np.repeat(offsets[1:], lengths) - np.arange(int(offsets[-1]), dtype=np.int64)
     limit = np.minimum(depth, left - 1)
     survival = _survival(accept, limit, gamma)
     exactly = [survival[k] - survival[k + 1] for k in range(gamma)] + [survival[gamma]]
-    start = _start_probability(exactly, left, offsets[:-1][lengths > first] + first)
-
-    share, tested, hit = np.zeros((3, len(left)))
-    spread = np.zeros(len(left))
-    for k in range(gamma, -1, -1):
-        spread += start * exactly[k] / (k + 1)
-        _add_ahead(share, spread, k)
+    roots = offsets[:-1][lengths > first] + first
+    tested, hit = np.zeros((2, len(left)))
+    if jump is None:
+        start, jumped = _start_probability(exactly, left, roots), np.zeros(len(left))
+        share = _shares(start, exactly)
+    else:
+        start = jumping_starts(exactly, left, roots, jump)
+        share, jumped = jumping_shares(start, exactly, left, jump)
     for k in range(gamma):
         _add_ahead(tested, start * survival[k] * (limit > k), k)
         _add_ahead(hit, start * survival[k + 1], k)
     accepted_from = start * np.sum(survival[1:], axis=0) if gamma else np.zeros(len(left))
     per_pos = np.array([np.sum(start * survival[k + 1]) for k in range(gamma)])
-    return _Part((start, share, accepted_from, tested, hit, start * limit), per_pos)
+    return _Part((start, share, accepted_from, tested, hit, start * limit, jumped), per_pos)
+
+
+def _shares(start: F64, exactly: list[F64]) -> F64:
+    share, spread = np.zeros((2, len(start)))
+    for k in range(len(exactly) - 1, -1, -1):
+        spread += start * exactly[k] / (k + 1)
+        _add_ahead(share, spread, k)
+    return share
 
 
 def _survival(accept: list[F64], limit: I64, gamma: int) -> list[F64]:
@@ -155,12 +183,7 @@ def _start_probability(exactly: list[F64], left: I64, roots: I64) -> F64:
         np.copyto(band[k + 1], -probability, where=left > k + 1)
     sources = np.zeros(tokens)
     sources[roots] = 1.0
-    if tokens == 0:
-        return sources
-    start, info = dtbtrs(band, sources, uplo="L", trans="N", diag="U")
-    if info != 0:
-        raise ArithmeticError(f"the banded solve of round starts failed with LAPACK code {info}")
-    return np.asarray(start, dtype=np.float64).reshape(tokens)
+    return solve_band(band, sources)
 
 
 def _add_ahead(target: F64, values: F64, distance: int) -> None:
@@ -192,7 +215,7 @@ def _chunks(offsets: I64) -> Iterator[tuple[int, int, I64]]:
 
 
 def _columns(parts: list[_Part]) -> list[list[F64]]:
-    return [[part.flat[column] for part in parts] or [np.zeros(0)] for column in range(6)]
+    return [[part.flat[column] for part in parts] or [np.zeros(0)] for column in range(7)]
 
 
 def _check_accept(accept: Sequence[F64], tokens: int) -> None:

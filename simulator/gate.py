@@ -2,108 +2,91 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator import rng
 from simulator.drawplan import DrawPlan
+from simulator.gateconfig import ANSWER, CALL, MOST_DRAWS, Check, GateConfig, GiveUp, RetryPrompt
 from simulator.resample import repeated
 from simulator.workload import Workload, turn_names
 
 Bool = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
+U64 = npt.NDArray[np.uint64]
 
-MOST_DRAWS = 1000
-"""Draws of a turn at most where the gate itself sets no limit: guards against a pass probability near 0."""
 BOOTSTRAP_DRAWS = 2000
-
-
-class RetryPrompt(StrEnum):
-    """What a further draw is made from."""
-
-    SAME = "same"
-    APPENDED = "error"
-    """The rejected draw and its error are appended to the prompt."""
-
-
-class GiveUp(StrEnum):
-    """What becomes of a turn of which no draw passed."""
-
-    LAST = "last"
-    """The last draw is taken all the same."""
-    FAIL = "fail"
-    """The turn counts as not accepted; the session goes on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateConfig:
-    """A gate. Raises ValueError, with name, value and range, for values out of range."""
-
-    pass_call: float = 1.0
-    """Probability that a draw passes, of turns that call tools."""
-    pass_answer: float = 1.0
-    """The same of other turns."""
-    max_draws: int | None = None
-    """None: drawn until one passes (geometric)."""
-    parallel_draws: int | None = None
-    """Draws sent at once, the best kept (best-of-n); None: one after the other."""
-    prompt: RetryPrompt = RetryPrompt.SAME
-    error_tokens: int = 0
-    """Length of the error that is appended with each rejected draw."""
-    give_up: GiveUp = GiveUp.LAST
-    gate_s: float = 0.0
-    """Seconds that a verdict takes."""
-    gate_gpu_s: float = 0.0
-    """GPU seconds that a verdict costs."""
-
-    def __post_init__(self) -> None:
-        for name in ("pass_call", "pass_answer"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"--gate {name} is {getattr(self, name)}; it must be above 0 and at most 1")
-        for name in ("max_draws", "parallel_draws"):
-            value = getattr(self, name)
-            if value is not None and not 1 <= value <= MOST_DRAWS:
-                raise ValueError(f"--gate {name} is {value}; it must be within 1 and {MOST_DRAWS}")
-        if min(self.error_tokens, self.gate_s, self.gate_gpu_s) < 0:
-            raise ValueError("--gate: error tokens and costs of the gate must not be negative")
-        if self.parallel_draws is not None and (self.prompt is RetryPrompt.APPENDED or self.max_draws is not None):
-            raise ValueError("--gate: draws sent at once have one prompt and one round; leave prompt and max_draws out")
+_NAMES_SHOWN = 8
 
 
 def gated(workload: Workload, config: GateConfig, seed: int) -> Workload:
     """*workload* with the draws that *config* makes of each turn's accepted output.
 
     Each draw repeats that output; recorded rejected attempts are left out. Pass or fail of each draw is keyed by its
-    turn and number, so it stays when the gate's other settings change.
+    turn and number, so it stays when the gate's other settings change. Raises ValueError for a tool that no turn calls.
     """
-    passing = np.where(workload.turn_has_tools, config.pass_call, config.pass_answer)
-    draws, accepted, given_up = _draws(workload, config, passing, seed)
+    passing = np.stack([_passing(workload, config.passing(check)) for check in Check])
+    keys = np.array([rng.key(seed, *names, "gate") for names in turn_names(workload)], dtype=np.uint64)
+    draws, accepted, given_up = _draws(config, np.prod(np.nan_to_num(passing, nan=1.0), axis=0), keys)
     result = repeated(workload, draws)
     rejected = np.ones(result.n_attempts, dtype=np.bool_)
-    kept = np.flatnonzero(~given_up) if config.give_up is GiveUp.FAIL else np.arange(workload.n_turns)
+    kept = np.arange(workload.n_turns) if config.give_up is GiveUp.LAST else np.flatnonzero(~given_up)
     rejected[result.turn_attempts[kept] + accepted[kept]] = False
+    number = np.arange(result.n_attempts) - result.turn_attempts[result.attempt_turn]
     extra = np.zeros(result.n_attempts, dtype=np.int64)
     if config.prompt is RetryPrompt.APPENDED:
-        number = np.arange(result.n_attempts) - result.turn_attempts[result.attempt_turn]
         extra = number * (result.output_tokens + config.error_tokens)
+    unit = rng.uniform(keys[result.attempt_turn], number.astype(np.uint64))
+    rejected_by, gate_s, gate_gpu_s = _verdicts(config, passing[:, result.attempt_turn], unit)
     plan = DrawPlan(
         extra_prompt_tokens=extra,
         given_up=given_up,
         parallel=config.parallel_draws is not None,
-        gate_s=config.gate_s,
+        ends_sessions=config.give_up is GiveUp.END,
+        gate_s=gate_s,
+        gate_gpu_s=gate_gpu_s,
+        rejected_by=rejected_by,
     )
     return replace(result, attempt_rejected=rejected, draws=plan)
 
 
-def _draws(workload: Workload, config: GateConfig, passing: F64, seed: int) -> tuple[I64, I64, Bool]:
+def _passing(workload: Workload, by_kind: Mapping[str, float]) -> F64:
+    """Probability of each turn to pass a check; NaN for turns that it does not look at.
+
+    A turn passes with the product over the different tools that it calls, of which those without a probability of
+    their own count once together.
+    """
+    calling = workload.turn_has_tools
+    found = np.where(calling, by_kind.get(CALL, np.nan), by_kind.get(ANSWER, np.nan))
+    tools = {kind: passing for kind, passing in by_kind.items() if kind not in (CALL, ANSWER)}
+    if not tools:
+        return found
+    runs = workload.tool_runs
+    names = runs.names if runs is not None else ()
+    for kind in tools:
+        if kind not in names:
+            shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
+            raise ValueError(f"--gate: no turn calls {kind!r}; this recording's tools: {shown or 'none are named'}")
+    assert runs is not None
+    own = np.array([tools.get(name, np.nan) for name in names])
+    pairs = np.unique(np.stack([runs.turn, runs.tool]), axis=1)
+    factor = own[pairs[1]]
+    named = ~np.isnan(factor)
+    product = np.ones(workload.n_turns)
+    np.multiply.at(product, pairs[0][named], factor[named])
+    with_own, without = (np.bincount(pairs[0][some], minlength=workload.n_turns) > 0 for some in (named, ~named))
+    rest = np.where(without & calling, np.nan_to_num(found, nan=1.0), 1.0)
+    return np.where(with_own, product * rest, found)
+
+
+def _draws(config: GateConfig, passing: F64, keys: U64) -> tuple[I64, I64, Bool]:
     """Per turn: draws, the number of the one that counts, and whether none passed."""
     limit = config.parallel_draws or config.max_draws or MOST_DRAWS
-    keys = np.array([rng.key(seed, *names, "gate") for names in turn_names(workload)], dtype=np.uint64)
-    first = np.full(workload.n_turns, limit, dtype=np.int64)
+    first = np.full(keys.size, limit, dtype=np.int64)
     for number in range(limit):
         open_turns = np.flatnonzero(first == limit)
         if not open_turns.size:
@@ -113,8 +96,28 @@ def _draws(workload: Workload, config: GateConfig, passing: F64, seed: int) -> t
     given_up = first == limit
     accepted = np.where(given_up, limit - 1, first)
     if config.parallel_draws is not None:
-        return np.full(workload.n_turns, config.parallel_draws, dtype=np.int64), accepted, given_up
+        return np.full(keys.size, config.parallel_draws, dtype=np.int64), accepted, given_up
     return accepted + 1, accepted, given_up
+
+
+def _verdicts(config: GateConfig, passing: F64, unit: F64) -> tuple[I64, F64, F64]:
+    """By draw: the check that rejected it (-1: none), seconds and GPU seconds of its verdict.
+
+    *unit* decides all checks of a draw together: one whose checks before this one pass with probability q is rejected
+    here where *unit* lies from q times this check's own probability to q.
+    """
+    rejected_by = np.full(unit.size, -1, dtype=np.int64)
+    gate_s, gate_gpu_s = np.full(unit.size, config.gate_s), np.full(unit.size, config.gate_gpu_s)
+    before = np.ones(unit.size)
+    for number, check in enumerate(Check):
+        looked_at = ~np.isnan(passing[number]) & (unit < before)
+        after = before * np.nan_to_num(passing[number], nan=1.0)
+        rejected_by[looked_at & (unit >= after)] = number
+        cost = config.cost(check)
+        gate_s += looked_at * cost.seconds
+        gate_gpu_s += looked_at * cost.gpu_seconds
+        before = after
+    return rejected_by, gate_s, gate_gpu_s
 
 
 def measured_nu(workload: Workload, done: Bool, seed: int) -> tuple[float, float, float]:
@@ -132,35 +135,3 @@ def measured_nu(workload: Workload, done: Bool, seed: int) -> tuple[float, float
         value = float(draws.sum() / accepted.sum())
     low, high = np.percentile(np.where(np.isnan(drawn), np.inf, drawn), [2.5, 97.5], method="nearest")
     return value, float(low), float(high)
-
-
-def parse_gate(text: str) -> GateConfig:
-    """Read ``call=0.9,answer=0.95,draws=3,best-of=4,prompt=error,error-tokens=40,give-up=fail,ms=50,gpu-ms=5``.
-
-    Raises ValueError for unknown names and values out of range.
-    """
-    values: dict[str, object] = {}
-    for part in text.split(","):
-        name, sign, value = part.partition("=")
-        try:
-            values |= _setting(name.strip(), value.strip())
-        except (ValueError, KeyError):
-            raise ValueError(
-                f"--gate {text!r}: {part.strip()!r} is no setting; use call, answer, draws, best-of, prompt "
-                "(same, error), error-tokens, give-up (last, fail), ms, gpu-ms"
-            ) from None
-        if not sign:
-            raise ValueError(f"--gate {text!r}: {part.strip()!r} has no value")
-    return GateConfig(**values)  # type: ignore[arg-type]
-
-
-def _setting(name: str, value: str) -> dict[str, object]:
-    if name in ("call", "answer"):
-        return {f"pass_{name}": float(value)}
-    if name in ("ms", "gpu-ms"):
-        return {"gate_s" if name == "ms" else "gate_gpu_s": float(value) / 1e3}
-    if name == "prompt":
-        return {"prompt": RetryPrompt(value)}
-    if name == "give-up":
-        return {"give_up": GiveUp(value)}
-    return {{"draws": "max_draws", "best-of": "parallel_draws", "error-tokens": "error_tokens"}[name]: int(value)}

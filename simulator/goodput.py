@@ -18,7 +18,7 @@ F64 = npt.NDArray[np.float64]
 
 
 class SloMetric(StrEnum):
-    """What a latency objective can be set for. ITL of a request is the mean gap between its engine steps."""
+    """What a latency objective can be set for. ITL of a request is the mean gap between its chunks."""
 
     TTFT = "ttft"
     TPOT = "tpot"
@@ -86,8 +86,7 @@ def slo_values(replay: Replay, metric: SloMetric) -> F64:
     """
     times = latencies(replay)
     if metric is SloMetric.ITL:
-        rounds = replay.by_step.rounds
-        values = times["decode_s"] / np.maximum(rounds, 1)
+        values = times["decode_s"] / np.maximum(replay.gaps.counts, 1)
     else:
         values = times[f"{metric.value}_s"]
         if metric is SloMetric.TPOT:

@@ -11,6 +11,7 @@ from collections import deque
 import numpy as np
 
 from simulator.kvcache import BlockIds
+from simulator.lazyzeros import lazy_zeros
 
 
 class HostTier:
@@ -22,8 +23,8 @@ class HostTier:
         self.num_blocks = num_blocks
         self.num_held = 0
         self.load_s = load_s
-        self._held = np.zeros(num_identities, dtype=np.bool_)
-        self._stamp = np.zeros(num_identities, dtype=np.int64)
+        self._held = lazy_zeros(num_identities, np.bool_)
+        self._stamp = lazy_zeros(num_identities, np.int32)
         self._queue: deque[tuple[BlockIds, int]] = deque()
         self._next_stamp = 1
 

@@ -15,6 +15,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from simulator.lazyzeros import lazy_zeros
+
 BlockIds = npt.NDArray[np.int32]
 NO_BLOCKS: BlockIds = np.empty(0, dtype=np.int32)
 
@@ -56,6 +58,9 @@ class Hit(NamedTuple):
     """How many of them lie in the free queue: taking them lowers the free count."""
 
 
+_MISS = Hit(0, 0)
+
+
 class SecondTier(Protocol):
     """Where evicted blocks go."""
 
@@ -91,16 +96,16 @@ class KVCache:
         """Rises whenever blocks were freed or became available for hits."""
         self._enabled = enable_prefix_caching
         self._tier = tier
-        self._resident = np.zeros(num_identities, dtype=np.bool_)
-        self._refs = np.zeros(num_identities, dtype=np.int32)
-        self._stamp = np.zeros(num_identities, dtype=np.int64)
+        self._resident = lazy_zeros(num_identities, np.bool_)
+        self._refs = lazy_zeros(num_identities, np.int32)
+        self._stamp = lazy_zeros(num_identities, np.int32)
         self._queue: deque[_Chunk] = deque([_Chunk(None, 0, num_blocks)])
         self._next_stamp = 1
 
     def match(self, table: BlockTable, limit: int) -> Hit:
         """How many of the first *limit* blocks of *table* can be hit. Changes nothing."""
         if not self._enabled or limit <= 0 or (not table.path.size and table.parked is None):
-            return Hit(0, 0)
+            return _MISS
         path = table.path[:limit]
         present = self._resident[path]
         count = path.size if present.all() else int(present.argmin())
@@ -115,11 +120,16 @@ class KVCache:
 
         They need blocks of the pool to be loaded into.
         """
+        if self._tier is None or not self._enabled:
+            return 0
         rest = table.path[hit.blocks : limit]
-        return self._tier.leading(rest) if self._tier is not None and self._enabled and rest.size else 0
+        return self._tier.leading(rest) if rest.size else 0
 
     def acquire(self, table: BlockTable, hit: Hit) -> None:
         """Give *table*, which holds nothing yet, the leading blocks that `match` found."""
+        if not hit.blocks:
+            table.parked = None
+            return
         shared = table.path[: hit.blocks]
         if shared.size:
             self._refs[shared] += 1

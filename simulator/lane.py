@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.config import EngineConfig
+from simulator.ledger import SegmentLog
 from simulator.outcomes import RoundSlice
 from simulator.scheduler import Sequence
 
 I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
 
 
 class OutcomeSource(Protocol):
@@ -27,17 +29,6 @@ class OutcomeSource(Protocol):
     ) -> RoundSlice:
         """Rounds of *attempt* from output token *position* on, cut to *limit* drafts, the first to *first_limit*."""
         ...
-
-
-class Segment(NamedTuple):
-    """Rounds that ran in successive steps: round ``offset + i`` of the store in step ``first_step + i``."""
-
-    attempt: int
-    first_step: int
-    offset: int
-    n_rounds: int
-    position: int
-    """Output token that the first of them began with."""
 
 
 class _Decoder(NamedTuple):
@@ -55,7 +46,7 @@ class DepthCounts:
         self._base = 0
         self._counts = np.zeros((gamma + 1, 1024), dtype=np.int32)
 
-    def add(self, drafted: npt.NDArray[np.uint16], step: int, sign: int) -> None:
+    def add(self, drafted: npt.NDArray[np.int32], step: int, sign: int) -> None:
         """Add (or take away) a sequence that drafts *drafted* tokens in the steps from *step* on."""
         if step - self._base + drafted.size > self._counts.shape[1]:
             kept = self._counts[:, step - self._base :]
@@ -79,15 +70,13 @@ class DecodeLane:
         self.step = 0
         self.context_tokens = 0
         """KV entries that the coming step reads: the tokens of all decoding sequences."""
-        self.segments: list[Segment] = []
+        self.segments = SegmentLog()
         self._config = config
         self._outcomes = outcomes
         self._decoders: dict[int, _Decoder] = {}
         self._finishes: list[tuple[int, int]] = []
         self._base = 0
-        self._tokens = np.zeros(4096, dtype=np.int64)
-        self._drafts = np.zeros(4096, dtype=np.int64)
-        self._blocks = np.zeros(4096, dtype=np.int64)
+        self._totals = np.zeros((3, 4096), dtype=np.int32)
         self._granted = False
         self._stalled: dict[int, Sequence] = {}
         self._limit: int | None = None
@@ -99,10 +88,9 @@ class DecodeLane:
     def join(self, sequence: Sequence, position: int, *, first_limit: int | None = None) -> bool:
         """Let *sequence* decode from output token *position* on, from the coming step; False if nothing is left."""
         rounds = self._outcomes.rounds(sequence.id, position, first_limit, self._limit)
-        count = rounds.emitted.size
-        if not count:
+        if not rounds.size:
             return False
-        decoder = _Decoder(sequence, self.step, self.step + count - 1, position, rounds)
+        decoder = _Decoder(sequence, self.step, self.step + rounds.size - 1, position, rounds)
         self._decoders[sequence.id] = decoder
         self._add(decoder, 0, sequence.table.held, sign=1)
         heapq.heappush(self._finishes, (decoder.last_step, sequence.id))
@@ -114,7 +102,7 @@ class DecodeLane:
         if not self._decoders:
             return 0, 0
         index = self.step - self._base
-        return len(self._decoders) + int(self._drafts[index]), int(self._blocks[index])
+        return len(self._decoders) + self._totals.item(1, index), self._totals.item(2, index)
 
     def grant(self) -> None:
         """The coming step's blocks are allocated; holds until `advance`."""
@@ -150,18 +138,21 @@ class DecodeLane:
                 return step - self.step + 1
             heapq.heappop(self._finishes)
 
-    def window(self, n_steps: int) -> tuple[I64, I64, I64]:
-        """Tokens emitted, drafts verified and blocks wanted in each of the next *n_steps* steps (views)."""
+    def window(self, n_steps: int) -> I32:
+        """Tokens emitted, drafts verified and blocks wanted in each of the next *n_steps* steps: a view, 3 rows."""
         start = self.step - self._base
-        span = slice(start, start + n_steps)
-        return self._tokens[span], self._drafts[span], self._blocks[span]
+        return self._totals[:, start : start + n_steps]
+
+    def emitted(self) -> int:
+        """Tokens emitted in the coming step."""
+        return self._totals.item(0, self.step - self._base) if self._decoders else 0
 
     def draft_passes(self, n_steps: int) -> I64:
         """Sequential draft passes in each of the next *n_steps* steps: the depth of the deepest round."""
         if self._depths is not None:
             return self._depths.deepest(self.step, n_steps)
-        drafts = self.window(n_steps)[1]
-        return self._config.num_speculative_tokens * (drafts > 0)
+        passes: I64 = (self.window(n_steps)[1] > 0) * self._config.num_speculative_tokens
+        return passes
 
     def limit_drafts(self, gamma: int) -> None:
         """Cut all rounds from the coming step on to *gamma* drafts."""
@@ -173,10 +164,12 @@ class DecodeLane:
             self.withdraw(decoder.sequence)
             self.join(decoder.sequence, decoder.sequence.generated_tokens)
 
-    def advance(self, n_steps: int) -> list[Sequence]:
-        """Let *n_steps* steps pass, none of them beyond the next finish; return the sequences that finish."""
-        start = self.step - self._base
-        self.context_tokens += int(self._tokens[start : start + n_steps].sum())
+    def advance(self, n_steps: int, emitted: int) -> list[Sequence]:
+        """Let *n_steps* steps pass, none of them beyond the next finish; return the sequences that finish.
+
+        *emitted* tokens are emitted in these steps, as `window` has them.
+        """
+        self.context_tokens += emitted
         self.step += n_steps
         self._granted = False
         finished = []
@@ -186,7 +179,8 @@ class DecodeLane:
             if decoder is None or decoder.last_step != step:
                 continue
             finished.append(self._finish(decoder))
-        self.resume_stalled()
+        if self._stalled:
+            self.resume_stalled()
         return finished
 
     def fit(self, budget: int) -> None:
@@ -197,7 +191,7 @@ class DecodeLane:
         """
         left = budget
         for decoder in sorted(self._decoders.values(), key=lambda one: one.sequence.order):
-            wanted = 1 + int(decoder.rounds.drafted[self.step - decoder.first_step])
+            wanted = 1 + int(decoder.rounds.verified[self.step - decoder.first_step])
             if wanted > left:
                 sequence = decoder.sequence
                 self.withdraw(sequence)
@@ -225,18 +219,18 @@ class DecodeLane:
     def _finish(self, decoder: _Decoder) -> Sequence:
         sequence = decoder.sequence
         del self._decoders[sequence.id]
-        self._record(decoder, decoder.rounds.emitted.size)
+        self._record(decoder, decoder.rounds.size)
         length = decoder.rounds.end_length
         self.context_tokens -= length
-        sequence.table.held = max(sequence.table.held, int(decoder.rounds.blocks[-1]))
+        sequence.table.held = max(sequence.table.held, decoder.rounds.table.item(4, -1))
         sequence.generated_tokens = length - sequence.prompt_tokens
         sequence.computed_tokens = length - 1
         return sequence
 
     def _record(self, decoder: _Decoder, n_rounds: int) -> None:
         if n_rounds:
-            offset = decoder.rounds.offset
-            self.segments.append(Segment(decoder.sequence.id, decoder.first_step, offset, n_rounds, decoder.position))
+            rounds = decoder.rounds
+            self.segments.add((decoder.sequence.id, decoder.first_step, rounds.offset, n_rounds, decoder.position))
 
     def _add(self, decoder: _Decoder, done: int, held: int, *, sign: int) -> None:
         """Add (or take away) what *decoder* does from its round *done* on to the totals.
@@ -244,37 +238,31 @@ class DecodeLane:
         *held* blocks are allocated before that round; a sequence that was cut back may hold more than it needs.
         """
         rounds = decoder.rounds
-        count = rounds.emitted.size - done
+        count = rounds.size - done
         start = self.step - self._base
-        if start + count > self._tokens.size:
+        if start + count > self._totals.shape[1]:
             self._reserve(count)
             start = self.step - self._base
-        end = start + count
         if self._depths is not None:
             self._depths.add(rounds.drafted[done:], self.step, sign)
-        blocks = rounds.blocks[done:]
-        if held > blocks[0]:
-            blocks = np.maximum(blocks, held)
+        steps = rounds.table[:3, done:] if done else rounds.table[:3]
+        first = rounds.table.item(4, done) - held
+        if first < 0:
+            steps = steps.copy()
+            steps[2, 1:] = np.diff(np.maximum(rounds.blocks[done:], held))
+            first = 0
+        first -= steps.item(2, 0)
+        span = self._totals[:, start : start + count]
         if sign > 0:
-            self._tokens[start:end] += rounds.emitted[done:]
-            self._drafts[start:end] += rounds.drafted[done:]
-            self._blocks[start:end] += blocks
-            self._blocks[start + 1 : end] -= blocks[:-1]
-            self._blocks[start] -= held
+            span += steps
+            span[2, 0] += first
         else:
-            self._tokens[start:end] -= rounds.emitted[done:]
-            self._drafts[start:end] -= rounds.drafted[done:]
-            self._blocks[start:end] -= blocks
-            self._blocks[start + 1 : end] += blocks[:-1]
-            self._blocks[start] += held
+            span -= steps
+            span[2, 0] -= first
 
     def _reserve(self, n_steps: int) -> None:
         """Make room for *n_steps* steps from the coming one on, dropping those that are past."""
-        past = self.step - self._base
-        wanted = max(self._tokens.size, 2 * n_steps)
-        for name in ("_tokens", "_drafts", "_blocks"):
-            new = np.zeros(wanted, dtype=np.int64)
-            kept = getattr(self, name)[past : past + wanted]
-            new[: kept.size] = kept
-            setattr(self, name, new)
+        kept = self._totals[:, self.step - self._base :]
+        self._totals = np.zeros((3, max(kept.shape[1], self._totals.shape[1], 2 * n_steps)), dtype=np.int32)
+        self._totals[:, : kept.shape[1]] = kept
         self._base = self.step

@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+
+from simulator.roots import find_root
 
 F64 = npt.NDArray[np.float64]
 T = TypeVar("T", float, F64)
@@ -140,7 +141,7 @@ def eps_star_exact(gamma: int, delta: float, d: float, o: float = 0.0) -> float 
     extra = round_cost_over_c_T(gamma, delta, d, o) - 1
     if extra > gamma:
         return None
-    return float(brentq(lambda value: tau(float(value), gamma) - extra, 0.0, 1.0, xtol=1e-16, rtol=1e-15))
+    return find_root(lambda value: tau(value, gamma) - extra, 0.0, 1.0, xtol=1e-16, rtol=1e-15)
 
 
 def rho_star(eps_star: float, kappa: float) -> float:

@@ -1,8 +1,10 @@
 """Metrics of a replay with vLLM's names and definitions, in seconds.
 
 TTFT = first token - arrival (queue included); TPOT = (last token - first token) / (tokens - 1), undefined for one
-token; E2EL = last token - arrival. ITL per step is the gap between the emissions of successive engine steps of a
-request, which is what a streaming client sees; per token, the further tokens of a step have gaps of zero.
+token; E2EL = last token - arrival. ITL per step is the gap between successive emissions of a request, which is what a
+streaming client sees: a step emits a chunk of one token or more, and so does the step that ends the recomputation
+after a preemption. Per token, the further tokens of a chunk have gaps of zero. So a request has as many gaps per token
+as tokens after its first one, and either way its gaps add up to last token - first token.
 Percentiles are linear between order statistics.
 """
 
@@ -14,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.replay import Replay
+from simulator.weighted import Weighted
 from simulator.workload import Workload
 
 F64 = npt.NDArray[np.float64]
@@ -39,10 +42,12 @@ def latencies(replay: Replay) -> dict[str, F64]:
     }
 
 
-def itl_per_token(itl_per_step_s: F64, emitted_tokens: int) -> F64:
-    """Gaps between tokens: those between steps, and a zero for each further token of a step."""
-    zeros = max(0, emitted_tokens - itl_per_step_s.size)
-    return np.concatenate([np.zeros(zeros), itl_per_step_s])
+def itl_per_token(gaps: Weighted, emitted_tokens: int) -> Weighted:
+    """Gaps between tokens: those between chunks, and a zero for each further one of *emitted_tokens* in its chunk.
+
+    Neither counts first tokens: *emitted_tokens* are all others.
+    """
+    return gaps.with_zeros(max(0, emitted_tokens - gaps.size))
 
 
 def percentile_name(percentile: float) -> str:
@@ -50,21 +55,19 @@ def percentile_name(percentile: float) -> str:
     return f"p{percentile:g}"
 
 
-def describe(values: F64, percentiles: Sequence[float] = PERCENTILES) -> dict[str, float | None]:
+def describe(values: F64 | Weighted, percentiles: Sequence[float] = PERCENTILES) -> dict[str, float | None]:
     """Mean, percentiles and maximum of the defined values, in their own unit; None without any."""
-    known = values[~np.isnan(values)]
     names = ["mean", *map(percentile_name, percentiles), "max"]
+    known = values if isinstance(values, Weighted) else values[~np.isnan(values)]
     if not known.size:
         return dict.fromkeys(names)
-    figures = [known.mean(), *np.percentile(known, percentiles), known.max()]
-    return dict(zip(names, map(float, figures), strict=True))
+    marks = known.percentiles(percentiles) if isinstance(known, Weighted) else np.percentile(known, percentiles)
+    return dict(zip(names, map(float, [known.mean(), *marks, known.max()]), strict=True))
 
 
-def gaps_of(replay: Replay, attempts: Bool) -> F64:
-    """Gaps between the engine steps of the chosen *attempts*, in seconds."""
-    if attempts.all():
-        return replay.by_step.itl_s
-    return replay.by_step.itl_s[np.repeat(attempts, replay.by_step.rounds)]
+def gaps_of(replay: Replay, attempts: Bool) -> Weighted:
+    """Gaps between the emissions of the chosen *attempts*, in seconds."""
+    return replay.gaps.of(attempts)
 
 
 def session_latencies(replay: Replay) -> F64:
@@ -85,6 +88,18 @@ def attributed_s(replay: Replay) -> F64:
     """GPU seconds of each attempt: both prefills, loading from the host, and decode."""
     total: F64 = replay.prefill_gpu_s + replay.draft_prefill_gpu_s + replay.kv_load_s + replay.by_step.decode_gpu_s
     return total
+
+
+def paid_s(replay: Replay, workload: Workload) -> F64:
+    """GPU seconds of each attempt with those of the gate's verdict on it: what C_total counts."""
+    return attributed_s(replay) + gate_gpu_s(replay, workload)
+
+
+def gate_gpu_s(replay: Replay, workload: Workload) -> F64:
+    """GPU seconds of the gate's verdict on each attempt that ran; zeros without a gate."""
+    if workload.draws is None:
+        return np.zeros(workload.n_attempts)
+    return np.where(replay.done, workload.draws.gate_gpu_s, 0.0)
 
 
 def mean_batch(replay: Replay) -> tuple[float, float]:
@@ -111,7 +126,8 @@ def conservation(replay: Replay, workload: Workload) -> dict[str, int | float]:
     return {
         "requests_injected": workload.n_attempts,
         "requests_completed": int(done.sum()),
-        "requests_refused": int(replay.refused.sum()),
+        "requests_refused": int((replay.refused & ~replay.abandoned).sum()),
+        "requests_abandoned": int(replay.abandoned.sum()),
         "requests_unfinished": int(np.isnan(replay.finish_s).sum()),
         "requests_truncated": int((replay.truncated & ~replay.refused).sum()),
         "tokens_completed": int(replay.output_tokens[done].sum()),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,35 +19,61 @@ U16 = npt.NDArray[np.uint16]
 
 DRAW_TOKENS = 1 << 20
 """Tokens whose rounds are drawn at once: bounds memory, changes nothing."""
-CHUNK_ATTEMPTS = 128
-"""Attempts whose lengths and blocks are computed at once, when the first of them starts to decode."""
+CHUNK_ROUNDS = 1 << 12
+"""About how many rounds are laid out at once, when the first attempt among theirs starts to decode."""
 CACHED_CHUNKS = 256
 
 
 class RoundSlice(NamedTuple):
-    """Rounds of one attempt from some position on; all arrays have one entry a round."""
+    """Rounds of one attempt from some position on."""
 
     offset: int
     """Where they stand in the store of all rounds."""
-    emitted: U16
-    drafted: U16
-    lengths: I32
-    """Tokens of prompt and output before each round."""
-    blocks: I32
-    """KV blocks that the sequence needs during each round; never falling."""
+    size: int
+    table: I32
+    """A column a round. Rows: tokens emitted, tokens verified beside the target's own, blocks wanted beyond those of
+    the round before (0 for the first), tokens of prompt and output before the round, KV blocks needed during it (never
+    falling), tokens verified that are no drafts."""
+    end_length: int
+    """Tokens of prompt and output after the last round."""
 
     @property
-    def end_length(self) -> int:
-        """Tokens of prompt and output after the last round."""
-        return int(self.lengths[-1]) + int(self.emitted[-1])
+    def drafted(self) -> I32:
+        """Drafts verified in each round."""
+        drafted: I32 = self.table[1] - self.table[5]
+        return drafted
+
+    @property
+    def verified(self) -> I32:
+        """Tokens verified beside the target's own in each round: drafts and others."""
+        verified: I32 = self.table[1]
+        return verified
+
+    @property
+    def lengths(self) -> I32:
+        """Tokens of prompt and output before each round."""
+        lengths: I32 = self.table[3]
+        return lengths
+
+    @property
+    def blocks(self) -> I32:
+        """KV blocks that the sequence needs during each round."""
+        blocks: I32 = self.table[4]
+        return blocks
+
+
+NO_ROUNDS = RoundSlice(0, 0, np.empty((6, 0), dtype=np.int32), 0)
 
 
 class _Chunk(NamedTuple):
-    """Lengths and blocks of the rounds of neighbouring attempts."""
+    """The rounds of neighbouring attempts, laid out."""
 
+    first_attempt: int
     first_round: int
-    lengths: I32
-    blocks: I32
+    bounds: list[int]
+    """Where the rounds of each attempt begin in the table, and where the last one's end."""
+    table: I32
+    end_lengths: list[int]
 
 
 class Outcomes:
@@ -63,14 +90,17 @@ class Outcomes:
         self._prompts = outputs.context_tokens
         self._model = model if config.num_speculative_tokens else None
         self._config = config
-        self._extra: list[tuple[U16, U16]] = []
+        self._extra: list[tuple[U16, U16, U16]] = []
         self._chunks: dict[int, _Chunk] = {}
-        parts = [self._drawn(first, last) for first, last in _draws(outputs.offsets)]
-        counts, emitted, drafted = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if self._model is None:
+            counts = np.maximum(np.diff(outputs.offsets) - 1, 0)
+            self._emitted, self._verified, self._undrafted = _one_each(int(counts.sum()))
+        else:
+            parts = [self._drawn(first, last) for first, last in _draws(outputs.offsets)]
+            counts, self._emitted, self._verified, self._undrafted = _joined(parts)
         self._bounds: I64 = np.concatenate([[0], np.cumsum(counts)])
-        self._emitted: U16 = emitted
-        self._drafted: U16 = drafted
-        self._size = emitted.size
+        self._size = int(self._bounds[-1])
+        self._chunk_attempts = max(1, CHUNK_ROUNDS * len(outputs) // max(1, self._size))
 
     def rounds(
         self, attempt: int, position: int, first_limit: int | None = None, limit: int | None = None
@@ -78,70 +108,87 @@ class Outcomes:
         """Rounds of *attempt* from output token *position* on, cut to *limit* drafts, the first to *first_limit*."""
         if position == 1 and first_limit is None and limit is None:
             return self._planned(attempt)
-        emitted, drafted = self._rounds(self._outputs_of(attempt, attempt + 1), position, first_limit, limit)[1:]
+        columns = self._rounds(self._outputs_of(attempt, attempt + 1), position, first_limit, limit)[1:]
+        emitted = columns[0]
         offset = self._size
-        self._extra.append((emitted, drafted))
         self._size += emitted.size
-        prompt = int(self._prompts[attempt])
-        lengths = prompt + position + np.cumsum(emitted, dtype=np.int32) - emitted
-        return RoundSlice(offset, emitted, drafted, lengths, np.maximum.accumulate(self._blocks(lengths, drafted)))
+        if self._model is not None:
+            self._extra.append(columns)
+        if not emitted.size:
+            return NO_ROUNDS
+        table = self._table(columns, self._prompts[attempt] + position)
+        np.maximum.accumulate(table[4], out=table[4])
+        np.subtract(table[4, 1:], table[4, :-1], out=table[2, 1:])
+        return RoundSlice(offset, emitted.size, table, int(table[3, -1]) + int(table[0, -1]))
 
-    def store(self) -> tuple[U16, U16]:
-        """Tokens emitted and drafts verified in all rounds."""
-        emitted, drafted = zip((self._emitted, self._drafted), *self._extra, strict=True)
-        return np.concatenate(emitted), np.concatenate(drafted)
+    def store(self) -> tuple[U16, U16, U16]:
+        """Tokens emitted, tokens verified and those of them that are no drafts in all rounds (read-only)."""
+        if self._model is None:
+            return _one_each(self._size)
+        if not self._extra:
+            return self._emitted, self._verified, self._undrafted
+        return _joined([(self._emitted, self._verified, self._undrafted), *self._extra])
 
     def _planned(self, attempt: int) -> RoundSlice:
-        number = attempt // CHUNK_ATTEMPTS
+        number = attempt // self._chunk_attempts
         chunk = self._chunks.get(number)
         if chunk is None:
             chunk = self._chunks[number] = self._chunk(number)
             if len(self._chunks) > CACHED_CHUNKS:
                 del self._chunks[next(iter(self._chunks))]
-        low, high = int(self._bounds[attempt]), int(self._bounds[attempt + 1])
-        within = slice(low - chunk.first_round, high - chunk.first_round)
-        return RoundSlice(
-            low, self._emitted[low:high], self._drafted[low:high], chunk.lengths[within], chunk.blocks[within]
-        )
+        within = attempt - chunk.first_attempt
+        low, high = chunk.bounds[within], chunk.bounds[within + 1]
+        return RoundSlice(chunk.first_round + low, high - low, chunk.table[:, low:high], chunk.end_lengths[within])
 
     def _chunk(self, number: int) -> _Chunk:
-        first = number * CHUNK_ATTEMPTS
-        bounds = self._bounds[first : first + CHUNK_ATTEMPTS + 1]
+        first = number * self._chunk_attempts
+        bounds = self._bounds[first : first + self._chunk_attempts + 1]
         low, high = int(bounds[0]), int(bounds[-1])
         counts = np.diff(bounds)
-        emitted, drafted = self._emitted[low:high], self._drafted[low:high]
-        before = np.cumsum(emitted, dtype=np.int32) - emitted
-        starts = np.append(before, 0)[np.minimum(bounds[:-1] - low, before.size)]
-        base = self._prompts[first : first + counts.size] + 1 - starts
-        lengths = (before + np.repeat(base, counts)).astype(np.int32)
-        blocks = self._blocks(lengths, drafted)
-        if np.any(np.diff(blocks) < 0):  # also where one attempt ends and the next begins
+        bounds = bounds - low
+        emitted = self._emitted[low:high]
+        before = np.concatenate([[0], np.cumsum(emitted, dtype=np.int64)])[bounds]
+        base = self._prompts[first : first + counts.size] + 1
+        columns = emitted, self._verified[low:high], self._undrafted[low:high]
+        table = self._table(columns, np.repeat(base - before[:-1], counts))
+        blocks, further, starts = table[4], table[2], bounds[:-1][counts > 0]
+        np.subtract(blocks[1:], blocks[:-1], out=further[1:])
+        further[starts] = 0
+        if further.min(initial=0) < 0:
             apart = np.repeat(np.arange(counts.size, dtype=np.int64) << 32, counts)
-            blocks = (np.maximum.accumulate(blocks + apart) - apart).astype(np.int32)
-        return _Chunk(low, lengths, blocks)
+            blocks[:] = np.maximum.accumulate(blocks + apart) - apart
+            np.subtract(blocks[1:], blocks[:-1], out=further[1:])
+            further[starts] = 0
+        return _Chunk(first, low, bounds.tolist(), table, (base + np.diff(before)).tolist())
 
-    def _blocks(self, lengths: I32, drafted: U16) -> I32:
-        slots = lengths + drafted.astype(np.int32) + np.int32(self._config.num_lookahead_tokens)
-        np.minimum(slots, self._config.max_model_len, out=slots)
-        blocks: I32 = -(-slots // np.int32(self._config.block_size))
-        return blocks
+    def _table(self, columns: tuple[U16, U16, U16], base: I64) -> I32:
+        """RoundSlice.table without its row of further blocks; *base* is added to the tokens emitted before."""
+        table = np.zeros((6, columns[0].size), dtype=np.int32)
+        table[[0, 1, 5]] = columns
+        lengths, blocks = table[3], table[4]
+        np.cumsum(table[0], out=lengths)
+        lengths += (base - columns[0]).astype(np.int32)
+        np.add(lengths, table[1] + np.int32(self._config.num_lookahead_tokens), out=blocks)
+        np.minimum(blocks, self._config.max_model_len, out=blocks)
+        blocks += np.int32(self._config.block_size - 1)
+        blocks //= np.int32(self._config.block_size)
+        return table
 
     def _outputs_of(self, first: int, last: int) -> Outputs:
         bounds = self._outputs.offsets[first : last + 1]
         labels = self._outputs.labels[bounds[0] : bounds[-1]]
         return Outputs(labels, bounds - bounds[0], self._outputs.keys[first:last], self._prompts[first:last])
 
-    def _drawn(self, first: int, last: int) -> tuple[I64, U16, U16]:
+    def _drawn(self, first: int, last: int) -> tuple[I64, U16, U16, U16]:
         return self._rounds(self._outputs_of(first, last), 1)
 
     def _rounds(
         self, outputs: Outputs, position: int, first_limit: int | None = None, limit: int | None = None
-    ) -> tuple[I64, U16, U16]:
-        """Rounds per attempt, and tokens emitted and drafted in each."""
+    ) -> tuple[I64, U16, U16, U16]:
+        """Rounds per attempt, and tokens emitted, verified and verified without being drafts in each."""
         if self._model is None:
             counts = np.maximum(np.diff(outputs.offsets) - position, 0)
-            size = int(counts.sum())
-            return counts, np.ones(size, dtype=np.uint16), np.zeros(size, dtype=np.uint16)
+            return counts, *_one_each(int(counts.sum()))
         gamma = self._config.num_speculative_tokens
         potential = self._model.potential(outputs, gamma)
         if limit is not None:
@@ -152,14 +199,37 @@ class Outcomes:
             potential = potential.cut(limits)
         rounds = chain_rounds(potential, outputs.offsets, first=position)
         counts = np.diff(rounds.offsets)
-        return counts, rounds.emitted.astype(np.uint16), self._within_model_len(outputs, rounds, counts)
+        return counts, rounds.emitted.astype(np.uint16), *self._within_model_len(outputs, rounds, counts)
 
-    def _within_model_len(self, outputs: Outputs, rounds: Rounds, counts: I64) -> U16:
-        """Drafts of each round: no more than leave room for the target's own token below max_model_len."""
+    def _within_model_len(self, outputs: Outputs, rounds: Rounds, counts: I64) -> tuple[U16, U16]:
+        """Tokens that each round verifies, and those of them that are no drafts.
+
+        No more than leave room for the target's own token below max_model_len.
+        """
         assert outputs.context_tokens is not None
         lengths = rounds.start + np.repeat(outputs.context_tokens - outputs.offsets[:-1], counts)
         room = np.maximum(self._config.max_model_len - 1 - lengths, 0)
-        return np.minimum(rounds.drafted, room).astype(np.uint16)
+        drafted = np.minimum(rounds.drafted, room)
+        if rounds.undrafted is None:
+            return drafted.astype(np.uint16), np.broadcast_to(np.uint16(0), drafted.size)
+        undrafted = np.minimum(rounds.undrafted, room - drafted)
+        return (drafted + undrafted).astype(np.uint16), undrafted.astype(np.uint16)
+
+
+def _one_each(count: int) -> tuple[U16, U16, U16]:
+    """The columns of *count* rounds without speculation; takes no memory."""
+    none = np.broadcast_to(np.uint16(0), count)
+    return np.broadcast_to(np.uint16(1), count), none, none
+
+
+def _joined(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Columns end to end; one that is all zeros takes no memory."""
+    return tuple(
+        np.concatenate(column)
+        if any(part.any() for part in column)
+        else np.broadcast_to(column[0].dtype.type(0), sum(part.size for part in column))
+        for column in zip(*parts, strict=True)
+    )
 
 
 def _draws(offsets: I64) -> list[tuple[int, int]]:

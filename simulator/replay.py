@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,8 @@ from simulator.cluster import Cluster, ClusterConfig, ClusterParts
 from simulator.config import EngineConfig
 from simulator.cost import CostModel
 from simulator.engine import Request
+from simulator.gaps import Gaps, find_gaps
+from simulator.ledger import StepLedger, Table
 from simulator.outcomes import Outcomes
 from simulator.replicalog import ReplicaLog, merged_load
 from simulator.sessions import LoadConfig, SessionDriver
@@ -23,6 +27,7 @@ from simulator.workload import Workload, turn_names
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
 Bool = npt.NDArray[np.bool_]
 
 
@@ -65,13 +70,18 @@ class Replay:
     """GPU seconds that steps waited for blocks from host memory."""
     kv_transfer_s: F64
     """Time that KV was on its way from a prefill to a decode replica."""
-    replica: I64
+    replica: I32
     """The replica that served the attempt, of the prefill pool if there are two."""
-    decode_replica: I64
-    num_preemptions: I64
+    decode_replica: I32
+    num_preemptions: I32
     refused: Bool
+    """Never run: they did not fit into max_model_len, or were abandoned."""
+    abandoned: Bool
+    """Never sent: their session was ended before."""
     truncated: Bool
     by_step: Attribution
+    gaps: Gaps
+    """Times between the emissions of each attempt."""
     session_start_s: F64
     session_end_s: F64
     duration_s: float
@@ -80,8 +90,8 @@ class Replay:
     """Sum of the durations of all engine steps."""
     n_steps: int
     num_evicted_blocks: int
-    load: dict[str, F64]
-    """Load over time, all replicas together (see LoadLog.table)."""
+    load: Table
+    """Load over time, all replicas together (see LoadLog)."""
     replicas: tuple[ReplicaLog, ...]
     """What each replica did; the prefill pool comes first."""
     config: ReplayConfig
@@ -101,62 +111,120 @@ def run(workload: Workload, config: ReplayConfig) -> Replay:
     labels, offsets, truncated = _truncate(workload, prompts, config.engine.max_model_len)
     outputs = Outputs(labels, offsets, attempt_keys(workload, config.seed), prompts)
     outcomes = Outcomes(outputs, config.acceptance, config.engine)
+    ran = _simulate(workload, config, outcomes, prompts)
+    return _result(ran, outcomes, outputs, truncated, config)
+
+
+class _Traces(NamedTuple):
+    """What one replica leaves behind."""
+
+    ledger: StepLedger
+    segments: I64
+    resumed: I64
+    log: ReplicaLog
+
+
+class _Ran(NamedTuple):
+    """What a simulation leaves behind."""
+
+    record: _Record
+    traces: list[_Traces]
+    session_start_s: F64
+    session_end_s: F64
+    abandoned: Bool
+
+
+def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, prompts: I64) -> _Ran:
+    """Run clients and replicas to the end; they, and the memory that they take, are gone afterwards."""
     env = simpy.Environment()
-    requests = [
-        Request(attempt, tokens, path)
-        for attempt, (tokens, path) in enumerate(zip(prompts.tolist(), workload.paths.paths, strict=True))
-    ]
-    last_attempts = workload.turn_attempts[1:][workload.attempt_turn].tolist()
+    record = _Record(prompts)
+    ends = workload.turn_attempts[1:][workload.attempt_turn].data
 
     def finished(request: Request) -> None:
+        record.add(request)
         if request.refused:  # its further draws are not tried
-            for other in requests[request.id + 1 : last_attempts[request.id]]:
-                other.refused, other.arrival_s, other.finish_s = True, env.now, env.now
+            for other in range(request.id + 1, ends[request.id]):
+                record.add(Request(other, 0, arrival_s=env.now, finish_s=env.now, refused=True))
         driver.done(request.id, failed=request.refused)
 
+    def abandoned(attempt: int) -> None:
+        left_out[attempt] = True
+        record.add(Request(attempt, 0, arrival_s=env.now, finish_s=env.now, refused=True))
+
+    left_out = np.zeros(workload.n_attempts, dtype=np.bool_)
     parts = ClusterParts(config.engine, config.cost, outcomes, workload.paths.num_identities)
-    session_of = workload.turn_session[workload.attempt_turn].tolist()
+    session_of = workload.turn_session[workload.attempt_turn].data
     cluster = Cluster(env, config.cluster, parts, session_of, finished)
-    driver = SessionDriver(env, workload, config.load, config.seed, lambda attempt: cluster.submit(requests[attempt]))
+    paths, lengths = workload.paths.paths, prompts.data
+    driver = SessionDriver(
+        env, workload, config.load, config.seed, lambda a: cluster.submit(Request(a, lengths[a], paths[a])), abandoned
+    )
     driver.start()
     env.run()
-    _check(requests, cluster)
-    return _result(requests, cluster, driver, outcomes, outputs, truncated, config)
+    record.settle()
+    _check(record, cluster)
+    traces = [
+        _Traces(replica.ledger, replica.lane.segments.take_rows(), replica.resumed, ReplicaLog.of(replica))
+        for replica in cluster.replicas
+    ]
+    cluster.close()
+    return _Ran(record, traces, driver.session_start_s, driver.session_end_s, left_out)
 
 
-def _result(
-    requests: list[Request],
-    cluster: Cluster,
-    driver: SessionDriver,
-    outcomes: Outcomes,
-    outputs: Outputs,
-    truncated: Bool,
-    config: ReplayConfig,
-) -> Replay:
-    times: dict[str, Any] = {name: _times(requests, name) for name in _TIMES}
-    columns: dict[str, Any] = {name: np.array([getattr(request, name) for request in requests]) for name in _COLUMNS}
-    logs = tuple(ReplicaLog.of(replica) for replica in cluster.replicas)
+class _Record:
+    """What the requests came to: a column of each figure, filled as they finish."""
+
+    def __init__(self, prompt_tokens: I64) -> None:
+        count = self.size = prompt_tokens.size
+        self.prompt_tokens = prompt_tokens
+        self.columns: dict[str, npt.NDArray[Any]] = {name: np.full(count, np.nan) for name in _TIMES}
+        self.columns |= {name: np.zeros(count, dtype=kind) for name, kind in _FIGURES.items()}
+        self._rows = array("d")
+        self._row_of = attrgetter("id", *self.columns)
+
+    def add(self, request: Request) -> None:
+        """Write down *request*, which is done or refused."""
+        row = self._row_of(request)
+        self._rows.extend([np.nan if figure is None else figure for figure in row] if request.refused else row)
+        if len(self._rows) > _PENDING_FIGURES:
+            self.settle()
+
+    def settle(self) -> None:
+        """Bring the columns up to date."""
+        if self._rows:
+            rows = np.array(self._rows).reshape(-1, 1 + len(self.columns))
+            numbers = rows[:, 0].astype(np.int64)
+            for (name, column), figures in zip(self.columns.items(), rows.T[1:], strict=True):
+                if name in _TIMES or figures.any():  # zeros are there already, in memory that may not be touched yet
+                    column[numbers] = figures
+            del self._rows[:]
+
+
+def _result(ran: _Ran, outcomes: Outcomes, outputs: Outputs, truncated: Bool, config: ReplayConfig) -> Replay:
+    columns: dict[str, Any] = ran.record.columns
+    logs = tuple(trace.log for trace in ran.traces)
     by_step = attribute(
-        [(replica.ledger, replica.lane.segments) for replica in cluster.replicas],
+        [(trace.ledger, trace.segments) for trace in ran.traces],
         outcomes.store(),
         outputs.labels,
         outputs.offsets,
-        times["first_token_s"],
         config.engine.num_speculative_tokens,
     )
+    emissions = [(trace.ledger.end_s, trace.segments, trace.resumed) for trace in ran.traces]
     return Replay(
-        **times,
         **columns,
-        prompt_tokens=np.array([request.prompt_tokens for request in requests]),
+        prompt_tokens=ran.record.prompt_tokens,
         output_tokens=np.diff(outputs.offsets),
         labels=outputs.labels,
         offsets=outputs.offsets,
         keys=outputs.keys,
         truncated=truncated,
         by_step=by_step,
-        session_start_s=driver.session_start_s,
-        session_end_s=driver.session_end_s,
-        duration_s=_duration(requests),
+        gaps=find_gaps(emissions, columns["first_token_s"]),
+        session_start_s=ran.session_start_s,
+        session_end_s=ran.session_end_s,
+        abandoned=ran.abandoned,
+        duration_s=_duration(columns["arrival_s"], columns["finish_s"]),
         busy_s=sum(log.busy_s for log in logs),
         n_steps=sum(log.n_steps for log in logs),
         num_evicted_blocks=sum(log.num_evicted_blocks for log in logs),
@@ -166,19 +234,21 @@ def _result(
     )
 
 
+_PENDING_FIGURES = 1 << 14
+"""Figures of finished requests that are held back, so that columns are written many at a time."""
 _TIMES = ("arrival_s", "scheduled_s", "first_token_s", "finish_s")
-_COLUMNS = (
-    "hit_tokens",
-    "host_hit_tokens",
-    "prefill_gpu_s",
-    "draft_prefill_gpu_s",
-    "kv_load_s",
-    "kv_transfer_s",
-    "replica",
-    "decode_replica",
-    "num_preemptions",
-    "refused",
-)
+_FIGURES = {
+    "hit_tokens": np.int64,
+    "host_hit_tokens": np.int64,
+    "prefill_gpu_s": np.float64,
+    "draft_prefill_gpu_s": np.float64,
+    "kv_load_s": np.float64,
+    "kv_transfer_s": np.float64,
+    "replica": np.int32,
+    "decode_replica": np.int32,
+    "num_preemptions": np.int32,
+    "refused": np.bool_,
+}
 
 
 def attempt_keys(workload: Workload, seed: int) -> npt.NDArray[np.uint64]:
@@ -205,19 +275,13 @@ def _truncate(workload: Workload, prompts: I64, max_model_len: int) -> tuple[npt
     return labels, np.concatenate([[0], np.cumsum(kept)]), truncated
 
 
-def _check(requests: list[Request], cluster: Cluster) -> None:
+def _check(record: _Record, cluster: Cluster) -> None:
     for replica in cluster.replicas:
         replica.check()
-    left = [request.id for request in requests if request.finish_s is None]
-    if left:
-        raise RuntimeError(f"{len(left)} of {len(requests)} requests were never finished, the first is {left[0]}")
+    left = np.flatnonzero(np.isnan(record.columns["finish_s"]))
+    if left.size:
+        raise RuntimeError(f"{left.size} of {record.size} requests were never finished, the first is {left[0]}")
 
 
-def _times(requests: list[Request], name: str) -> F64:
-    values = (getattr(request, name) for request in requests)
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
-def _duration(requests: list[Request]) -> float:
-    finish = max((request.finish_s for request in requests if request.finish_s is not None), default=0.0)
-    return finish - min((request.arrival_s for request in requests), default=0.0)
+def _duration(arrival_s: F64, finish_s: F64) -> float:
+    return float(finish_s.max() - arrival_s.min()) if finish_s.size else 0.0

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.engine import Replica
+from simulator.ledger import Table
 
 F64 = npt.NDArray[np.float64]
 
@@ -22,24 +23,24 @@ class ReplicaLog:
     busy_s: float
     n_steps: int
     num_evicted_blocks: int
-    load: dict[str, F64]
-    """See LoadLog.table."""
-    work: dict[str, F64]
-    """See WorkLog.table."""
+    load: Table
+    """See LoadLog."""
+    work: Table
+    """See WorkLog."""
 
     @classmethod
     def of(cls, replica: Replica) -> ReplicaLog:
-        """The log of *replica* at the end of a replay."""
+        """The log of *replica* at the end of a replay; those that it kept are emptied."""
         return cls(
             busy_s=replica.ledger.busy_s,
             n_steps=len(replica.ledger),
             num_evicted_blocks=replica.cache.num_evicted,
-            load=replica.load.table(),
-            work=replica.work.table(),
+            load=replica.load.take_table(),
+            work=replica.work.take_table(),
         )
 
 
-def merged_load(loads: Sequence[dict[str, F64]]) -> dict[str, F64]:
+def merged_load(loads: Sequence[Table]) -> Table:
     """Sums over replicas at every time at which one of them changes; that of one replica is its own."""
     if len(loads) == 1:
         return loads[0]
@@ -53,8 +54,8 @@ def merged_load(loads: Sequence[dict[str, F64]]) -> dict[str, F64]:
     return merged
 
 
-def time_weighted(load: dict[str, F64], name: str) -> float:
+def time_weighted(load: Table, name: str) -> float:
     """Mean of column *name* over the time from the first row to the last; 0 without two rows."""
     spans_s = np.diff(load[_TIME])
     total_s = float(spans_s.sum())
-    return float(load[name][:-1] @ spans_s) / total_s if total_s else 0.0
+    return float(np.sum(load[name][:-1] * spans_s)) / total_s if total_s else 0.0

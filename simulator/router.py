@@ -170,6 +170,8 @@ class PrefixAware:
 
 def make_router(policy: RouterPolicy, replicas: Sequence[Target], session_of: Sequence[int]) -> Router:
     """A router over *replicas*; *session_of* has the session of each request by id."""
+    if len(replicas) == 1:
+        return RoundRobin(1)
     makers: dict[RouterPolicy, Callable[[], Router]] = {
         RouterPolicy.ROUND_ROBIN: lambda: RoundRobin(len(replicas)),
         RouterPolicy.LEAST_LOADED: lambda: LeastLoaded(replicas),

@@ -93,7 +93,9 @@ class Scheduler:
 
     def has_work_beside_decoding(self) -> bool:
         """Whether the coming step may differ from a pure decoding step."""
-        return bool(self.prefilling) or self._may_admit()
+        if self.prefilling:
+            return True
+        return bool(self.waiting) and len(self.running) < self.config.max_num_seqs and not self._is_blocked()
 
     def max_decode_tokens(self) -> int:
         """Tokens that decoding may take of a step's budget before the step must be planned.
@@ -136,9 +138,6 @@ class Scheduler:
                 del self.prefilling[sequence.id]
                 done.append(sequence)
         return done
-
-    def _may_admit(self) -> bool:
-        return bool(self.waiting) and len(self.running) < self.config.max_num_seqs and not self._is_blocked()
 
     def _is_blocked(self) -> bool:
         """Whether the head of the queue failed for lack of blocks and none were freed or computed since.

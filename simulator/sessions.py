@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,7 +11,8 @@ import numpy as np
 import simpy
 
 from simulator.arrivals import profile_starts, random_starts, recorded_starts
-from simulator.workload import F64, NO_PARENT, Workload, turn_names
+from simulator.toolruns import ToolRuns
+from simulator.workload import F64, I32, I64, NO_PARENT, Workload, turn_names
 
 
 class SessionMode(StrEnum):
@@ -75,7 +76,8 @@ class LoadConfig:
 class SessionDriver:
     """Sends the attempts of a workload in their causal order.
 
-    *submit* is called with an attempt's index when it is sent; the caller reports each end through `done`.
+    *submit* is called with an attempt's index when it is sent; the caller reports each end through `done`. *abandon* is
+    called instead for attempts that are never sent, because their session was ended.
     A session's children (sub-agents) start when the turn that spawned them is done, run beside their parent, and are
     not counted as sessions of their own for max_concurrency.
     """
@@ -87,36 +89,37 @@ class SessionDriver:
         config: LoadConfig,
         seed: int,
         submit: Callable[[int], None],
+        abandon: Callable[[int], None],
     ) -> None:
         self._env = env
         self._workload = workload
         self._config = config
         self._seed = seed
         self._submit = submit
-        self._attempt_turn = workload.attempt_turn.tolist()
-        self._turn_attempts = workload.turn_attempts.tolist()
-        self._turn_session = workload.turn_session.tolist()
-        self._children: dict[int, list[int]] = {}
-        self._roots: dict[int, list[int]] = {}
-        for turn, parent in enumerate(workload.turn_parent.tolist()):
-            if parent == NO_PARENT:
-                self._roots.setdefault(self._turn_session[turn], []).append(turn)
-            else:
-                self._children.setdefault(parent, []).append(turn)
-        self._session_parent = workload.session_parent.tolist()
-        self._spawned: dict[int, list[int]] = {}
-        for session, turn in enumerate(self._session_parent):
-            if turn != NO_PARENT:
-                self._spawned.setdefault(turn, []).append(session)
-        self._left = np.diff(workload.session_turns).tolist()
-        self._waits = turn_waits(workload, config, seed).tolist()
+        self._abandon = abandon
+        turns = np.arange(workload.n_turns)
+        rooted = workload.turn_parent == NO_PARENT
+        spawned = np.flatnonzero(workload.session_parent != NO_PARENT)
+        self._attempt_turn = workload.attempt_turn.astype(np.int32).data
+        self._turn_attempts = workload.turn_attempts.data
+        self._turn_session = workload.turn_session.astype(np.int32).data
+        self._children = _Groups(workload.n_turns, workload.turn_parent[~rooted], turns[~rooted])
+        self._roots = _Groups(workload.n_sessions, workload.turn_session[rooted], turns[rooted])
+        self._session_parent = workload.session_parent.data
+        self._spawned = _Groups(workload.n_turns, workload.session_parent[spawned], spawned)
+        self._left = np.diff(workload.session_turns).data
+        self._waits = turn_waits(workload, config, seed).data
         plan = workload.draws
         self._parallel = plan is not None and plan.parallel
-        self._gate_s = plan.gate_s if plan is not None else 0.0
+        self._gate_s = plan.gate_s.data if plan is not None and plan.gate_s.any() else None
+        self._ending = plan.given_up.data if plan is not None and plan.ends_sessions else None
+        self._begun = np.zeros(workload.n_turns if self._ending is not None else 0, dtype=np.bool_)
         self._draws_left: dict[int, int] = {}
         self._joins: dict[int, _Join] = {}
         self._queue: deque[int] = deque()
         self._ended: deque[tuple[int, bool]] = deque()
+        self._coming: Iterator[tuple[float, int]] = iter(())
+        self._due: int | None = None
         self._num_active = 0
         self._pumping = False
         self.session_start_s = np.full(workload.n_sessions, np.nan)
@@ -131,12 +134,14 @@ class SessionDriver:
             return
         times = self._start_times(roots)
         order = np.argsort(times, kind="stable")
-        self._env.process(self._arrivals(roots[order].tolist(), times[order]))
+        self._coming = zip(times[order].data, roots[order].data, strict=True)
+        self._arrive()
 
     def done(self, attempt: int, *, failed: bool = False) -> None:
         """Attempt *attempt* is finished, or was refused (*failed*: the turn is over, and its successors go on)."""
-        if self._gate_s > 0 and not failed:
-            self._at(self._gate_s, lambda: self._judged(attempt, failed=False))
+        wait_s = self._gate_s[attempt] if self._gate_s is not None and not failed else 0.0
+        if wait_s > 0:
+            self._at(wait_s, lambda: self._judged(attempt, failed=False))
             return
         self._judged(attempt, failed=failed)
 
@@ -167,8 +172,11 @@ class SessionDriver:
         elif attempt + 1 < self._turn_attempts[turn + 1] and not failed:
             self._submit(attempt + 1)
             return
-        children = self._children.get(turn, ())
-        spawned = self._spawned.get(turn, ())
+        if self._ending is not None and self._ending[turn] and not failed:
+            self._cut(turn)
+            return
+        children = self._children.of(turn)
+        spawned = self._spawned.of(turn)
         if spawned and children and self._config.join_sub_agents:
             self._joins[turn] = _Join(len(spawned), self._env.now + self._waits[turn])
         else:
@@ -181,14 +189,35 @@ class SessionDriver:
         if not self._left[session]:
             self._end(session)
 
+    def _cut(self, turn: int) -> None:
+        """*turn* was given up: it is over, and no turn of its session, or of sub-agents those start, is sent."""
+        session = self._turn_session[turn]
+        self._left[session] -= 1
+        ended, coming = [session], self._spawned.of(turn)
+        bounds = self._workload.session_turns
+        while coming or ended:
+            if not ended:
+                ended.append(coming.pop())
+            one = ended.pop()
+            for other in range(bounds[one], bounds[one + 1]):
+                if self._begun[other]:
+                    continue
+                self._begun[other] = True
+                self._left[one] -= 1
+                for attempt in range(self._turn_attempts[other], self._turn_attempts[other + 1]):
+                    self._abandon(attempt)
+                coming += self._spawned.of(other)
+        if not self._left[session]:
+            self._end(session)
+
     def _begin(self, session: int) -> None:
         self.session_start_s[session] = self._env.now
         self._num_active += self._session_parent[session] == NO_PARENT
-        if session not in self._roots:  # a session without turns
-            self._end(session)
-            return
-        for turn in self._roots[session]:
+        roots = self._roots.of(session)
+        for turn in roots:
             self._send(turn)
+        if not roots:  # a session without turns
+            self._end(session)
 
     def _end(self, session: int) -> None:
         self.session_end_s[session] = self._env.now
@@ -200,7 +229,7 @@ class SessionDriver:
         join.sessions -= 1
         if not join.sessions:
             del self._joins[turn]
-            for child in self._children[turn]:
+            for child in self._children.of(turn):
                 self._after(join.ready_s - self._env.now, child)
 
     def _after(self, wait_s: float, turn: int) -> None:
@@ -214,6 +243,10 @@ class SessionDriver:
         timeout.callbacks.append(lambda _: act())
 
     def _send(self, turn: int) -> None:
+        if self._ending is not None:
+            if self._begun[turn]:
+                return
+            self._begun[turn] = True
         first, last = self._turn_attempts[turn], self._turn_attempts[turn + 1]
         if not self._parallel:
             self._submit(first)
@@ -222,10 +255,16 @@ class SessionDriver:
         for attempt in range(first, last):
             self._submit(attempt)
 
-    def _arrivals(self, sessions: list[int], times: F64) -> Generator[simpy.Event, None, None]:
-        for session, time_s in zip(sessions, times.tolist(), strict=True):
+    def _arrive(self, _: simpy.Event | None = None) -> None:
+        """Begin the session that is due, if any, and those with it, then wait for the next one."""
+        if self._due is not None:
+            self._begin(self._due)
+            self._due = None
+        for time_s, session in self._coming:
             if time_s > self._env.now:
-                yield self._env.timeout(time_s - self._env.now)
+                self._due = session
+                self._env.timeout(time_s - self._env.now).callbacks.append(self._arrive)
+                return
             self._begin(session)
 
     def _start_times(self, sessions: np.ndarray[tuple[int], np.dtype[np.int64]]) -> F64:
@@ -240,6 +279,20 @@ class SessionDriver:
             return profile_starts(sessions.size, rates, config.burstiness, self._seed)
         rate = config.request_rate_per_s / turns_per_session
         return random_starts(sessions.size, rate, config.burstiness, self._seed)
+
+
+class _Groups:
+    """Numbers by the group that they belong to, in order; *groups* and *members* are parallel."""
+
+    def __init__(self, n_groups: int, groups: I32 | I64, members: I64) -> None:
+        order = np.argsort(groups, kind="stable")
+        self._members = members[order].astype(np.int32)
+        self._bounds = np.searchsorted(groups[order], np.arange(n_groups + 1)).astype(np.int32).data
+
+    def of(self, group: int) -> list[int]:
+        """The members of *group*."""
+        low, high = self._bounds[group], self._bounds[group + 1]
+        return self._members[low:high].tolist() if low < high else []
 
 
 @dataclass(slots=True)
@@ -269,10 +322,15 @@ def turn_waits(workload: Workload, config: LoadConfig, seed: int = 0) -> F64:
         tool = np.where(np.isnan(workload.turn_tool_wait_s), config.unknown_tool_wait_s, workload.turn_tool_wait_s)
         tool = np.where(workload.turn_has_tools & (joined == 0), tool, 0.0)
     else:
-        drawn = config.tool_waits is ToolWaits.DRAWN
-        duration_s = runs.drawn(turn_names(workload), seed) if drawn else runs.duration_s
-        tool = runs.slowest(np.where(np.isnan(duration_s), config.unknown_tool_wait_s, duration_s), joined)
+        tool = runs.slowest(run_durations(runs, workload, config, seed), joined)
     waits = tool / config.tool_speedup
     if config.user_waits:
         waits = np.maximum(waits, np.nan_to_num(workload.turn_user_wait_s))
     return np.maximum(waits, 0.0)
+
+
+def run_durations(runs: ToolRuns, workload: Workload, config: LoadConfig, seed: int) -> F64:
+    """Seconds of each tool run, recorded or drawn, unknown ones filled, before they are divided by tool_speedup."""
+    drawn = config.tool_waits is ToolWaits.DRAWN
+    duration_s = runs.drawn(turn_names(workload), seed) if drawn else runs.duration_s
+    return np.where(np.isnan(duration_s), config.unknown_tool_wait_s, duration_s)

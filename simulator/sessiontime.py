@@ -24,7 +24,7 @@ def session_times(replay: Replay, workload: Workload) -> dict[str, F64]:
     ran = replay.done
     ends = replay.finish_s[ran]
     covered = [
-        _covered(session[ran], starts[ran], ends, workload.n_sessions)
+        covered_s(session[ran], starts[ran], ends, workload.n_sessions)
         for starts in (replay.first_token_s, replay.scheduled_s, replay.arrival_s)
     ]
     total = session_latencies(replay)
@@ -37,8 +37,8 @@ def session_times(replay: Replay, workload: Workload) -> dict[str, F64]:
     }
 
 
-def _covered(owner: npt.NDArray[np.int64], starts: F64, ends: F64, count: int) -> F64:
-    """Length of the union of each owner's intervals."""
+def covered_s(owner: npt.NDArray[np.int64], starts: F64, ends: F64, count: int) -> F64:
+    """Length of the union of each owner's intervals from *starts* to *ends*, shape (count,)."""
     total = np.zeros(count)
     order = np.lexsort((starts, owner))
     reach, last = 0.0, -1

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.drawplan import DrawPlan
+from simulator.names import Names
 from simulator.prefix import BlockPaths, PrefixIndex
 from simulator.tokenstore import TokenStore, TokenStoreBuilder
 from simulator.toolruns import ToolRuns, ToolRunsBuilder
 from tokenclass.classes import SubClass
+from tokenclass.identity import hashed_name
 from tokenclass.tagged import BlockPrompt, TaggedSession, TaggedTurn
 from traces.model import Verdict
 
@@ -36,12 +38,12 @@ class Workload:
     Unknown times are NaN; NO_PARENT marks a turn that waits for its session's start only.
     """
 
-    session_ids: tuple[str, ...]
+    session_ids: Sequence[str]
     session_start_s: F64
     session_parent: I32
     """Turn whose finish starts the session (a sub-agent's), or NO_PARENT."""
     session_turns: I64
-    turn_ids: tuple[str, ...]
+    turn_ids: Sequence[str]
     turn_parent: I32
     turn_prompt_tokens: I64
     turn_tool_wait_s: F64
@@ -100,12 +102,14 @@ class Workload:
 
 
 def turn_names(workload: Workload) -> list[tuple[str, str]]:
-    """Session and turn id of each turn: what random keys are made of."""
+    """Session and turn id of each turn, hashed: what random keys are made of."""
+    turns = {turn: hashed_name(turn) for turn in workload.turn_ids}
     names = []
     for session, first, last in zip(
         workload.session_ids, workload.session_turns[:-1].tolist(), workload.session_turns[1:].tolist(), strict=True
     ):
-        names += [(session, turn) for turn in workload.turn_ids[first:last]]
+        hashed = hashed_name(session)
+        names += [(hashed, turns[turn]) for turn in workload.turn_ids[first:last]]
     return names
 
 
@@ -118,11 +122,11 @@ class WorkloadBuilder:
     def __init__(self, block_size: int, *, keep_ids: bool = False) -> None:
         self._prefix = PrefixIndex(block_size)
         self._tokens = TokenStoreBuilder() if keep_ids else None
-        self._session_ids: list[str] = []
+        self._session_ids = Names()
         self._session_start = array("d")
         self._session_links: dict[int, tuple[str, str]] = {}
         self._session_turns = array("q", [0])
-        self._turn_ids: list[str] = []
+        self._turn_ids = Names()
         self._parents = array("i")
         self._prompt_tokens = array("q")
         self._tool_wait = array("d")
@@ -153,29 +157,30 @@ class WorkloadBuilder:
 
     def build(self, *, every_prompt_twice: bool = False) -> Workload:
         """The workload of all sessions added (see PrefixIndex.build for *every_prompt_twice*)."""
+        session_turns, turn_attempts = _counts(self._session_turns), _counts(self._turn_attempts)
         return Workload(
-            session_ids=tuple(self._session_ids),
-            session_start_s=np.array(self._session_start),
+            session_ids=self._session_ids,
+            session_start_s=_seconds_column(self._session_start),
             session_parent=self._spawners(),
-            session_turns=np.array(self._session_turns),
-            turn_ids=tuple(self._turn_ids),
-            turn_parent=np.array(self._parents, dtype=np.int32),
-            turn_prompt_tokens=np.array(self._prompt_tokens, dtype=np.int64),
-            turn_tool_wait_s=np.array(self._tool_wait),
-            turn_has_tools=np.array(self._has_tools, dtype=np.bool_),
-            turn_user_wait_s=np.array(self._user_wait),
-            turn_sent_s=np.array(self._sent),
-            turn_attempts=np.array(self._turn_attempts),
-            attempt_rejected=np.array(self._rejected, dtype=np.bool_),
+            session_turns=session_turns,
+            turn_ids=self._turn_ids,
+            turn_parent=np.frombuffer(self._parents or b"", dtype=np.int32),
+            turn_prompt_tokens=_counts(self._prompt_tokens),
+            turn_tool_wait_s=_seconds_column(self._tool_wait),
+            turn_has_tools=np.frombuffer(self._has_tools, dtype=np.bool_),
+            turn_user_wait_s=_seconds_column(self._user_wait),
+            turn_sent_s=_seconds_column(self._sent),
+            turn_attempts=session_turns if np.array_equal(session_turns, turn_attempts) else turn_attempts,
+            attempt_rejected=np.frombuffer(self._rejected, dtype=np.bool_),
             labels=np.frombuffer(self._labels, dtype=np.uint8),
-            offsets=np.array(self._offsets),
+            offsets=_counts(self._offsets),
             paths=self._prefix.build(every_prompt_twice=every_prompt_twice),
             tool_runs=self._tool_runs.build(),
             tokens=self._tokens.build() if self._tokens is not None else None,
         )
 
     def _add_turn(self, session: TaggedSession, turn: TaggedTurn, first: int) -> None:
-        self._turn_ids.append(sys.intern(turn.id))
+        self._turn_ids.append(turn.id)
         self._parents.append(_parent(turn.parent, first, len(self._turn_ids) - 1))
         self._prompt_tokens.append(turn.prompt.tokens)
         waits = [wait.duration_s for wait in turn.tool_waits if wait.duration_s is not None]
@@ -187,8 +192,8 @@ class WorkloadBuilder:
         self._sent.append(_seconds(times.sent_s if times else None))
         for attempt in turn.attempts:
             self._rejected.append(attempt.verdict is Verdict.REJECTED)
-            labels = attempt.labels.expand() if attempt.labels.n_tokens else _END_ONLY
-            self._labels += labels.tobytes()
+            labels = attempt.labels.expand() if attempt.labels.values.size else _END_ONLY
+            self._labels += labels.data
             self._offsets.append(len(self._labels))
             if isinstance(turn.prompt, BlockPrompt):
                 self._prefix.add_keys(turn.prompt, attempt.block_keys, attempt.labels.n_tokens)
@@ -200,10 +205,12 @@ class WorkloadBuilder:
         """For each session the turn that starts it; sessions that no root leads to become roots themselves."""
         bounds = np.array(self._session_turns)
         parents = np.full(len(self._session_ids), NO_PARENT, dtype=np.int32)
+        if not self._session_links:
+            return parents
         wanted = set(self._session_links.values())
         index = {
             key: at
-            for session, name in enumerate(self._session_ids if wanted else ())
+            for session, name in enumerate(self._session_ids)
             for at in range(self._session_turns[session], self._session_turns[session + 1])
             if (key := (name, self._turn_ids[at])) in wanted
         }
@@ -227,3 +234,13 @@ def _parent(parent: int | None, first: int, turn: int) -> int:
 
 def _seconds(value: float | None) -> float:
     return float("nan") if value is None else value
+
+
+def _counts(values: array[int]) -> I64:
+    return np.frombuffer(values or b"", dtype=np.int64)
+
+
+def _seconds_column(values: array[float]) -> F64:
+    """The column of *values*; one without any known time takes no memory."""
+    column = np.frombuffer(values or b"", dtype=np.float64)
+    return np.broadcast_to(np.float64("nan"), column.shape) if np.isnan(column).all() else column

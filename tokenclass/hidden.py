@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from tokenclass.classes import SubClass
+from tokenclass.identity import hashed_name
 from tokenclass.mix import Mix, labels_of
 from tokenclass.pieces import Hidden
 from tokenclass.tagged import LabelRuns
@@ -121,7 +122,9 @@ class HiddenText:
         return Hidden(block.tokens, LabelRuns.of(labels), key)
 
     def _key(self, key: str | None, *place: str) -> str:
-        return f"opaque\x1f{key}" if key is not None else "\x1f".join(("own", self._session_id, *place))
+        if key is not None:
+            return f"opaque\x1f{hashed_name(key)}"
+        return "\x1f".join(("own", hashed_name(self._session_id), hashed_name(place[0]), *place[1:]))
 
 
 def is_hidden_reasoning(block: Block) -> bool:

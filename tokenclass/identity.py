@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from hashlib import blake2b
+
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -11,11 +14,22 @@ U64 = NDArray[np.uint64]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
+_HASHED = re.compile(r"~[0-9a-f]{16}")
 
 
 def identity64(*parts: str) -> int:
     """A hash of *parts*; where one part ends and the next begins counts."""
     return xxhash.xxh64_intdigest("\x1f".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def hashed_name(name: str) -> str:
+    """What random draws know a session or turn by: a hash of *name*, or *name* itself where it is such a hash.
+
+    So a recording whose names are replaced by their hashes draws the same.
+    """
+    if _HASHED.fullmatch(name):
+        return name
+    return f"~{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def generator(seed: int, *identity: str) -> np.random.Generator:

@@ -29,6 +29,7 @@ from traces.model import (
     Turn,
     Usage,
 )
+from traces.plausible import plausible_times
 from traces.pool import MessagePool
 from traces.readlog import ReadLog
 
@@ -72,7 +73,8 @@ def call_session(
 
     A call waits for the last one that had ended when it was sent; without times for the one before it.
     """
-    ordered = _by_time(calls, log)
+    checked = [dataclasses.replace(call, times=plausible_times(call.times, log) or Times()) for call in calls]
+    ordered = _by_time(checked, log)
     pool = MessagePool()
     ended = _Ended()
     turns: list[Turn] = []

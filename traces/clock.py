@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 
+_TO_SECONDS = len("2024-01-31 12:00:00")
+_MINUTE_COLON = 16
 _UNITS_PER_S = (1.0, 1e3, 1e6, 1e9)
 _EPOCH_LIMIT_S = 2e10
 """Unix times in seconds stay below this (the year 2603); larger numbers are ms, us or ns."""
@@ -40,6 +43,10 @@ def scaled(value: object, units_per_s: float) -> float | None:
 
 
 def _iso_seconds(text: str) -> float | None:
+    whole, fraction = text[:_TO_SECONDS], text[_TO_SECONDS + 1 :]
+    plain = fraction.isdigit() and fraction.isascii() and text[_TO_SECONDS] == "." and text[_MINUTE_COLON] == ":"
+    if plain and (start_s := _whole_second(whole)) is not None:
+        return (start_s * 1_000_000 + int(fraction[:6].ljust(6, "0"))) / 1_000_000
     try:
         parsed = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text.strip()))
     except ValueError:
@@ -50,3 +57,13 @@ def _iso_seconds(text: str) -> float | None:
     if parsed.tzinfo is None:
         parsed = parsed.replace(tzinfo=UTC)
     return parsed.timestamp()
+
+
+@lru_cache(maxsize=64)
+def _whole_second(text: str) -> int | None:
+    """Unix time of a text like ``2024-01-31 12:00:00``, which has no zone; None for any other."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(parsed.replace(tzinfo=UTC).timestamp()) if parsed.tzinfo is None else None

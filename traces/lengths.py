@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import xxhash
 
 from traces.model import (
     Attempt,
@@ -19,6 +22,7 @@ from traces.readlog import ReadLog
 
 BLOCK_SIZES = (512, 16, 32, 64, 128, 256, 1024, 2048)
 """Tokens a block id may stand for, the most common first."""
+_SMALL_ID = 1 << 62
 
 
 def length_turn(
@@ -36,13 +40,13 @@ def length_turn(
 ) -> Turn:
     """A turn of *prompt* and *output_tokens* tokens; *output* replaces the one opaque block."""
     usage = Usage(input_tokens=prompt.tokens, cached_tokens=cached_tokens, output_tokens=output_tokens)
-    blocks = tuple(output) or (OpaqueBlock(tokens=output_tokens),)
+    blocks = tuple(output) if output else (OpaqueBlock(tokens=output_tokens),)
     return Turn(
         id=turn_id,
         prompt=prompt,
         attempts=(Attempt(output=blocks, usage=usage, times=times),),
         parent=parent,
-        tool_waits=tuple(tool_waits),
+        tool_waits=tuple(tool_waits) if tool_waits else (),
         user_wait_s=user_wait_s,
         model=model,
     )
@@ -80,8 +84,47 @@ def infer_block_tokens(requests: Iterable[tuple[int, int]]) -> int | None:
 
 
 def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
-    """Block ids that hold within *scope* only, made distinct from those of others; as they are without one."""
-    return tuple(f"{scope}:{value}" for value in ids) if scope else tuple(ids)
+    """Block ids that hold within *scope* only, made distinct from those of others; as they are without one.
+
+    Whole numbers stay so: they count on from a number of 63 bits that is the scope's own.
+    """
+    if not scope:
+        return tuple(ids)
+    base = first_id(scope)
+    try:
+        if min(ids, default=0) >= 0 and max(ids, default=0) < _SMALL_ID:  # type: ignore[operator]
+            return tuple([base + value for value in ids])  # type: ignore[operator]
+    except TypeError:
+        pass
+    return tuple([f"{scope}:{value}" for value in ids])
+
+
+class ScopedIds:
+    """The block ids of prompts within one scope (see `scoped`), most of which go on from the prompt before."""
+
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
+        self._ids: tuple[int | str, ...] = ()
+        self._scoped: tuple[int | str, ...] = ()
+
+    def of(self, ids: tuple[int | str, ...]) -> tuple[int | str, ...]:
+        """The ids of a prompt, made distinct from those of other scopes."""
+        if not self._scope:
+            return ids
+        for kept in (len(self._ids), len(self._ids) - 1):
+            if kept > 0 and ids[:kept] == self._ids[:kept]:
+                found = self._scoped[:kept] + scoped(ids[kept:], self._scope)
+                break
+        else:
+            found = scoped(ids, self._scope)
+        self._ids, self._scoped = ids, found
+        return found
+
+
+@lru_cache(maxsize=64)
+def first_id(scope: str) -> int:
+    """The block id from which those of *scope* count on; of 63 bits."""
+    return xxhash.xxh3_64_intdigest(scope.encode("utf-8", "surrogatepass")) >> 1
 
 
 def unique(wanted: str, taken: set[str]) -> str:
@@ -105,6 +148,7 @@ def blocks_prompt(tokens: int, ids: Sequence[int | str], block_tokens: int) -> L
     """A prompt with block ids. Raises ValueError when there are too many or too few of them."""
     if not ids:
         return LengthPrompt(tokens=tokens)
-    if not block_count_fits(tokens, len(ids), block_tokens):
-        raise ValueError(f"{len(ids)} block ids of {block_tokens} tokens do not fit {tokens} input tokens")
+    count = len(ids)
+    if count != -(-tokens // block_tokens) and count != tokens // block_tokens:
+        raise ValueError(f"{count} block ids of {block_tokens} tokens do not fit {tokens} input tokens")
     return LengthPrompt(tokens=tokens, block_tokens=block_tokens, block_ids=tuple(ids))

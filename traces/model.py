@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 """Version of the canonical form; raised when a reader of the older one would misread the newer."""
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """Base of the canonical records: immutable, by keyword, strict about unknown fields."""
 
 
@@ -149,6 +149,18 @@ class Verdict(StrEnum):
     REJECTED = "rejected"
 
 
+class TokenLogprob(_Record, frozen=True):
+    """Natural logarithms of the probability of an output token and of the likeliest ones in its place."""
+
+    token: str
+    """Its text in the recording's own vocabulary, as far as it is text."""
+    logprob: float
+    top: tuple[float, ...] = ()
+    """Those of the likeliest tokens, falling; empty: not recorded. The token itself may be among them."""
+    reasoning: bool = False
+    """Whether it is of reasoning that the recording keeps apart from the reply."""
+
+
 class Attempt(_Record, frozen=True):
     """One draw of a turn's output: blocks in the order of generation."""
 
@@ -159,6 +171,8 @@ class Attempt(_Record, frozen=True):
     finish_reason: str | None = None
     accepted_per_round: tuple[int, ...] | None = None
     """Draft tokens accepted in each speculative round, where the engine recorded them."""
+    logprobs: tuple[TokenLogprob, ...] = ()
+    """Token by token what the model generated, where the recording has its probabilities."""
     block_ids: tuple[int | str, ...] = ()
     """Under a prompt with block ids: identity of the blocks after the prompt's, which its end and this output fill."""
 

@@ -26,11 +26,14 @@ def plausible_usage(usage: Usage | None, output: tuple[Block, ...], log: ReadLog
 
 
 def plausible_times(times: Times | None, log: ReadLog) -> Times | None:
-    """*times* without a start that is later than what follows it."""
-    if times is None or times.sent_s is None:
-        return times
+    """*times* without a first token later than the end, and without a start later than what follows it."""
+    if times is None:
+        return None
+    if times.first_token_s is not None and times.end_s is not None and times.first_token_s > times.end_s:
+        log.assume("first token dated after the end of its reply: its time counts as not recorded")
+        times = replace(times, first_token_s=None)
     later = [at_s for at_s in (times.first_token_s, times.end_s) if at_s is not None]
-    if later and times.sent_s > min(later):
+    if times.sent_s is not None and later and times.sent_s > min(later):
         log.assume("call dated as sent after its reply: the time of sending counts as not recorded")
         return replace(times, sent_s=None)
     return times

@@ -1,4 +1,4 @@
-"""What a reader has to say beside its sessions: omissions, duplicates, assumptions."""
+"""What a reader is asked and has to say beside its sessions: what to read, omissions, duplicates, assumptions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from traces.errors import TraceError
 class ReadLog:
     """Collects what was left out or assumed while reading.
 
-    With *skip_invalid*, unusable records are counted by reason; without it the first one raises.
+    With *skip_invalid*, unusable records are counted by reason; without it the first one raises. With
+    *simulated_users*, the calls of models that play an agent's user are read too, as sessions of their own.
     """
 
-    def __init__(self, *, skip_invalid: bool = False) -> None:
+    def __init__(self, *, skip_invalid: bool = False, simulated_users: bool = False) -> None:
         self.skip_invalid = skip_invalid
+        self.simulated_users = simulated_users
         self.omitted: Counter[str] = Counter()
         self.duplicates: Counter[str] = Counter()
         self.assumptions: dict[str, int] = {}

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Annotated, TypeVar
 
 import jiter
+import msgspec
 import orjson
 
 from traces.errors import TraceError
+from traces.jsontext import values_of
 from traces.readlog import ReadLog
 from traces.source import SourceFile
 
@@ -20,6 +23,11 @@ Json = dict[str, object]
 """A JSON object."""
 
 _MAX_COUNT = 1 << 53
+Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX_COUNT)]
+"""A count, as as_count takes it."""
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+"""A text, as first_text takes it."""
+_Row = TypeVar("_Row", bound=msgspec.Struct)
 _HEAD_VALUES = 40
 _MAX_DEPTH = 200
 """Nesting that jiter refuses to go beyond."""
@@ -89,19 +97,46 @@ def parsed(data: bytes) -> object:
 def objects(file: SourceFile, log: ReadLog) -> Iterator[tuple[int, Json]]:
     """Yield (line number, object) of each line; other lines go to *log* as invalid."""
     for number, line in file.lines():
-        try:
-            value = parsed(line)
-        except orjson.JSONDecodeError as error:
-            log.invalid(file.name, number, f"not valid JSON: {error.msg}", kind="line that is not valid JSON")
-            continue
-        if isinstance(value, dict):
+        value = _object(file, number, line, log)
+        if value is not None:
             yield number, value
+
+
+def _object(file: SourceFile, number: int, line: bytes, log: ReadLog) -> Json | None:
+    """The object on a line; None for another line, which goes to *log* as invalid."""
+    try:
+        value = parsed(line)
+    except orjson.JSONDecodeError as error:
+        log.invalid(file.name, number, f"not valid JSON: {error.msg}", kind="line that is not valid JSON")
+        return None
+    if isinstance(value, dict):
+        return value
+    log.invalid(file.name, number, "the line is no JSON object", kind="line that is no JSON object")
+    return None
+
+
+def decoded(file: SourceFile, kind: type[_Row], log: ReadLog) -> Iterator[tuple[int, _Row | Json]]:
+    """Yield (line number, row) of each line: as *kind* where it fits, else as in `objects`.
+
+    *kind* should take the usual lines only, and what it takes must mean the same as the object: it saves time.
+    """
+    decode = msgspec.json.Decoder(kind).decode
+    for number, line in file.lines():
+        try:
+            row = decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            value = _object(file, number, line, log)
+            if value is not None:
+                yield number, value
         else:
-            log.invalid(file.name, number, "the line is no JSON object", kind="line that is no JSON object")
+            yield number, row
 
 
-def documents(file: SourceFile, log: ReadLog) -> Iterator[tuple[int | None, object]]:
-    """Yield the values of *file*, whether it is one JSON document or JSON lines, whatever its name says."""
+def documents(file: SourceFile, log: ReadLog, kind: type[_Row] | None = None) -> Iterator[tuple[int | None, object]]:
+    """Yield the values of *file*, whether it is one JSON document or JSON lines, whatever its name says.
+
+    Lines that fit *kind* are given as such (see `decoded`).
+    """
     lines = file.lines()
     first = next(lines, None)
     if first is None:
@@ -114,16 +149,39 @@ def documents(file: SourceFile, log: ReadLog) -> Iterator[tuple[int | None, obje
     if next(lines, None) is None:
         yield None, value
     else:
-        yield from objects(file, log)
+        yield from objects(file, log) if kind is None else decoded(file, kind, log)
 
 
 def _whole(file: SourceFile, log: ReadLog) -> Iterator[tuple[int | None, object]]:
+    data = file.read()
     try:
-        value = document(file)
-    except TraceError as error:
-        log.invalid(file.name, error.line, error.reason, error.mend, kind="file that is not valid JSON")
+        value = parsed(data)
+    except orjson.JSONDecodeError as error:
+        yield from _in_turn(file, data, error, log)
         return
     yield None, value
+
+
+def _in_turn(
+    file: SourceFile, data: bytes, fault: orjson.JSONDecodeError, log: ReadLog
+) -> Iterator[tuple[int | None, object]]:
+    """The values of *data*, which are objects one after another, or else no JSON because of *fault*."""
+    found, reason, line = 0, fault.msg, fault.lineno
+    for text in values_of(data.decode("utf-8", "replace")) if data.lstrip().startswith(b"{") else ():
+        try:
+            value = parsed(text.encode("utf-8", "replace"))
+        except orjson.JSONDecodeError as error:
+            reason = error.msg if found else reason
+            break
+        found += 1
+        yield found, value
+    else:
+        if found:
+            return
+    if found:
+        log.invalid(file.name, None, f"value {found + 1} is not valid JSON: {reason}", kind="value that is no JSON")
+    else:
+        log.invalid(file.name, line, f"not valid JSON: {reason}", "mend the file", kind="file that is not valid JSON")
 
 
 @lru_cache(maxsize=4)
@@ -133,7 +191,7 @@ def head_values(head: bytes) -> tuple[object, ...]:
     Never raises; callers must not change the values.
     """
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not _is_lines(text):
+    if not is_lines(text):
         value = _partial(text)
         return () if value is None else (value,)
     values = (_partial(line) for line in text.splitlines()[:_HEAD_VALUES] if line.strip())
@@ -145,7 +203,7 @@ def head_objects(head: bytes) -> list[Json]:
     return [value for value in head_values(head) if isinstance(value, dict)]
 
 
-def _is_lines(text: bytes) -> bool:
+def is_lines(text: bytes) -> bool:
     """Whether the first line is a whole JSON value with more after it."""
     first, separator, rest = text.partition(b"\n")
     if not separator or not rest.strip():

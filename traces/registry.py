@@ -14,8 +14,12 @@ from typing import Protocol, runtime_checkable
 from traces.distinct import distinct_ids
 from traces.errors import SimtoolError, TraceError
 from traces.model import Session
+from traces.readers.base import first_value
+from traces.readers.message_list import is_messages
 from traces.readlog import ReadLog
+from traces.records import dicts, head_values
 from traces.source import SourceFile, find_files
+from traces.wrapping import Wrapping, unwrapped, unwrapped_head, wrapping
 
 READER_MODULES: tuple[str, ...] = (
     "canonical",
@@ -70,6 +74,16 @@ READER_MODULES: tuple[str, ...] = (
 
 _NUMBERED = frozenset({"mooncake", "azure", "burstgpt", "vidur", "csv", "llmservingsim"})
 """Formats that name the sessions of a file by its lines: remembering so many names takes more memory than they do."""
+
+_BLANK = b"\xef\xbb\xbf \t\r\n\x0b\x0c"
+_WEAK = 0.3
+"""Confidence up to which lines may be the members of another format's array."""
+_KEYS_SHOWN = 8
+_KEY_SHOWN = 40
+
+
+class UnknownFormatError(TraceError):
+    """A file that no reader takes for its own."""
 
 
 class Reader(Protocol):
@@ -130,14 +144,52 @@ def reader_named(text: str) -> Reader:
 
 def sniff(file: SourceFile) -> Reader:
     """The reader most sure of *file*. Raises TraceError when none is."""
+    return recognised(file)[0]
+
+
+def recognised(file: SourceFile, named: Reader | None = None) -> tuple[Reader, SourceFile, Wrapping | None]:
+    """The reader of *file* (*named*, or the one most sure of it), the file it is to read, and what that unwraps.
+
+    A file is unwrapped only where its reader is surer of it then. Raises UnknownFormatError if no reader is sure of it.
+    """
     head = file.head()
-    if not head.strip():
-        raise TraceError(file.name, None, "the file is empty", "name a trace with at least one record")
-    scored = [(reader.sniff(file, head), reader) for reader in readers().values()]
-    score, best = max(scored, key=lambda pair: pair[0])
-    if score <= 0:
-        raise TraceError(file.name, 1, "no known recording format", f"name it with --format: {', '.join(readers())}")
-    return best
+    if not head.strip(_BLANK):
+        raise UnknownFormatError(file.name, None, "the file is empty", "name a trace with at least one record")
+    known = (named,) if named is not None else tuple(readers().values())
+    score, best = _surest(known, file, head)
+    kind = wrapping(head)
+    if kind is not None and (kind is not Wrapping.MEMBERS or score <= _WEAK):
+        inside = unwrapped_head(file, head, kind)
+        inner_score, inner = _surest(known, inside, inside.head())
+        if inner_score > score or (inner_score == score > 0 and _is_decided(kind, inside)):
+            return inner, unwrapped(file, kind), kind
+        head = inside.head()
+    if score <= 0 and named is None:
+        reason = f"no known recording format{_seen(head)}"
+        raise UnknownFormatError(file.name, 1, reason, f"name it with --format: {', '.join(readers())}")
+    return best, file, None
+
+
+def _surest(known: Sequence[Reader], file: SourceFile, head: bytes) -> tuple[float, Reader]:
+    return max(((reader.sniff(file, head), reader) for reader in known), key=lambda pair: pair[0])
+
+
+def _is_decided(kind: Wrapping, inside: SourceFile) -> bool:
+    """Whether the wrapping of *kind* is sure without a reader: values that follow each other, lines of messages."""
+    if kind is Wrapping.MEMBERS:
+        return is_messages([row for row in dicts(first_value(inside.head())) if row])
+    return kind is Wrapping.VALUES
+
+
+def _seen(head: bytes) -> str:
+    """What the first record looks like, for a message."""
+    values = head_values(head)
+    rows = dicts(values[0] if values and isinstance(values[0], list) else list(values))
+    if not rows:
+        return " (it is no JSON object, and no table with known columns)" if not values else " (no record in it)"
+    keys = [key if len(key) <= _KEY_SHOWN else f"{key[:_KEY_SHOWN]}..." for key in rows[0]]
+    named = ", ".join(keys[:_KEYS_SHOWN]) + (", ..." if len(keys) > _KEYS_SHOWN else "")
+    return f" (its first record has the keys {named})" if keys else " (its first record is empty)"
 
 
 def read_sessions(paths: list[str], log: ReadLog, format_name: str | None = None) -> Iterator[Session]:
@@ -156,14 +208,22 @@ def read_files(files: Sequence[SourceFile], log: ReadLog, format_name: str | Non
     named = reader_named(format_name) if format_name else None
     for file in files:
         try:
-            reader = named or sniff(file)
-        except TraceError:
+            reader, content, unwraps = recognised(file, named)
+        except UnknownFormatError:
             if not file.in_folder:
                 raise
             log.omit("file of no known format")
             continue
+        except TraceError as error:
+            if not file.in_folder:
+                raise
+            mend = f"{error.mend}, or leave it out with --skip-invalid"
+            log.invalid(file.name, error.line, error.reason, mend, kind="file that cannot be read")
+            continue
+        if unwraps in (Wrapping.ARRAY, Wrapping.VALUES):
+            log.assume(f"file that is {unwraps}: read record by record, messages count records as lines")
         log.formats[reader.name] += 1
-        groups.setdefault(reader, []).append(file)
+        groups.setdefault(reader, []).append(content)
     count = 0
     sessions = (session for reader, members in groups.items() for session in reader.read(members, log))
     numbered = len(files) == 1 and all(reader.name in _NUMBERED for reader in groups)

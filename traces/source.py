@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import sys
@@ -24,6 +25,7 @@ MAX_BYTES = 4 << 30
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _Readable(Protocol):
@@ -48,6 +50,8 @@ class _Bounded(io.RawIOBase):
             data = self._stream.read(len(buffer))
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             raise TraceError(self._path, None, f"cannot decompress: {error}", "check that the file is whole") from error
+        except UnicodeDecodeError as error:
+            raise TraceError(self._path, None, f"not valid UTF-16: {error.reason}", "write it as UTF-8") from error
         self._left -= len(data)
         if self._left < 0:
             raise TraceError(self._path, None, f"more than {MAX_BYTES} bytes after decompression", "split the file")
@@ -58,6 +62,25 @@ class _Bounded(io.RawIOBase):
         self._stream.close()
         self._raw.close()
         super().close()
+
+
+class _Utf16:
+    """UTF-16 text with its byte order mark, as some shells redirect output, read as UTF-8."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+
+    def read(self, size: int) -> bytes:
+        data = b" "
+        text = ""
+        while data and not text:
+            data = self._stream.read(max(1, size // 3))
+            text = self._decoder.decode(data, final=not data)
+        return text.encode("utf-8", "surrogatepass")
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def _buffered(stream: _Readable, raw: IO[bytes], name: str) -> IO[bytes]:
@@ -71,7 +94,7 @@ class SourceFile:
     path: Path | None
     name: str
     data: bytes | None = None
-    """Whole content, for standard input only."""
+    """Whole content, where it is at hand: of standard input, or of a file that was unwrapped."""
     in_folder: bool = False
     """Whether it was found in a folder rather than named by itself."""
     meter: ByteMeter | None = field(default=None, compare=False, repr=False)
@@ -88,16 +111,19 @@ class SourceFile:
             raise TraceError(self.name, None, error.strerror or str(error), "check the path") from error
 
     def open(self) -> IO[bytes]:
-        """Open for reading, decompressing .gz and .zst by content. Raises TraceError if unreadable."""
+        """Open for reading, decompressing .gz and .zst by content, UTF-16 as UTF-8. Raises TraceError if unreadable."""
         raw = self.open_stored(self.meter)
         magic = raw.read(4)
         raw.seek(0)
+        stream = raw
         if magic[:2] == _GZIP_MAGIC:
-            return _buffered(gzip.GzipFile(fileobj=raw), raw, self.name)
-        if magic == _ZSTD_MAGIC:
-            stream = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-            return _buffered(stream, raw, self.name)
-        return raw
+            stream = _buffered(gzip.GzipFile(fileobj=raw), raw, self.name)
+        elif magic == _ZSTD_MAGIC:
+            unpacked = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            stream = _buffered(unpacked, raw, self.name)
+        if isinstance(stream, io.BufferedReader):
+            magic = stream.peek(4)
+        return _buffered(_Utf16(stream), stream, self.name) if magic[:2] in _UTF16_MARKS else stream
 
     def head(self) -> bytes:
         """The first HEAD_BYTES of the content."""

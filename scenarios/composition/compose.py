@@ -1,7 +1,7 @@
 """C_total three ways: by the composition formula from single levers, replayed jointly, and their residual (R3).
 
 Formula: nu [(1 - h + h c_hit) C_pre + (c_net / c_1) C_dec], each factor read from the replay in which its lever alone
-is on. The residual is (formula - joint) / joint.
+is on; a gate adds its own cost to each draw that resampling takes. The residual is (formula - joint) / joint.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Factors(msgspec.Struct, frozen=True, kw_only=True):
     nu: float
     C_pre_draft_s: float
     """The draft model's prefill of a draw; the law leaves it out."""
+    C_gate_s: float = 0.0
+    """The gate's own GPU seconds of a draw."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +83,7 @@ def factors(runs: Mapping[Levers, LeverRun], weights: F64 | None = None) -> dict
         "c_net_over_c_1": _ratio(per_draw(drafting, "decode_s"), dec),
         "nu": drawn.total("draws", weights) / np.maximum(drawn.total("accepted", weights), 1e-300),
         "C_pre_draft_s": per_draw(drafting, "draft_prefill_s"),
+        "C_gate_s": per_draw(drawn, "gate_s"),
     }
 
 
@@ -90,7 +93,8 @@ def formula(values: Mapping[str, F64], levers: Levers, *, with_draft: bool = Fal
     decode = values["c_net_over_c_1"] if levers.speculation else 1.0
     draft = values["C_pre_draft_s"] if levers.speculation and with_draft else 0.0
     nu = values["nu"] if levers.resampling else 1.0
-    return np.asarray(nu * (prefill * (values["C_pre_s"] + draft) + decode * values["C_dec_s"]))
+    gate = values["C_gate_s"] if levers.resampling else 0.0
+    return np.asarray(nu * (prefill * (values["C_pre_s"] + draft) + decode * values["C_dec_s"] + gate))
 
 
 def compose(runs: Sequence[LeverRun], seed: int) -> tuple[Factors, list[Composed]]:
@@ -111,6 +115,7 @@ def compose(runs: Sequence[LeverRun], seed: int) -> tuple[Factors, list[Composed
         c_net_over_c_1=float(values["c_net_over_c_1"]),
         nu=float(values["nu"]),
         C_pre_draft_s=float(values["C_pre_draft_s"]),
+        C_gate_s=float(values["C_gate_s"]),
     )
     return read, [_composed(by_levers, levers, values, drawn, weights) for levers in ALL_LEVERS]
 
@@ -122,7 +127,7 @@ def _composed(
     joint = run.C_total_s
     predicted = float(formula(values, levers))
     with_draft = float(formula(values, levers, with_draft=True))
-    spent = sum(run.total(name, weights) for name in ("prefill_s", "draft_prefill_s", "decode_s"))
+    spent = sum(run.total(name, weights) for name in ("prefill_s", "draft_prefill_s", "decode_s", "gate_s"))
     joints = spent / np.maximum(run.total("accepted", weights), 1e-300)
     low, high = np.percentile(formula(drawn, levers) / np.maximum(joints, 1e-300) - 1, [2.5, 97.5])
     return Composed(
@@ -147,13 +152,15 @@ def _parts(runs: Mapping[Levers, LeverRun], levers: Levers, values: Mapping[str,
     nu = float(values["nu"]) if levers.resampling else 1.0
     pre = float(values["C_pre_s"] * (values["prefill_factor"] if levers.cache else 1.0))
     dec = float(values["C_dec_s"] * (values["c_net_over_c_1"] if levers.speculation else 1.0))
-    pre_joint, draft_joint, dec_joint = (
-        float(column.sum()) / draws for column in (run.prefill_s, run.draft_prefill_s, run.decode_s)
+    gate = float(values["C_gate_s"]) if levers.resampling else 0.0
+    pre_joint, draft_joint, dec_joint, gate_joint = (
+        float(column.sum()) / draws for column in (run.prefill_s, run.draft_prefill_s, run.decode_s, run.gate_s)
     )
     shares = [
-        ((nu - run.nu) * (pre + dec), "draws: the joint replay takes another number of them"),
+        ((nu - run.nu) * (pre + dec + gate), "draws: the joint replay takes another number of them"),
         (run.nu * (pre - pre_joint), _prefill_cause(runs, levers)),
         (run.nu * (dec - dec_joint), _decode_cause(runs, levers)),
+        (run.nu * (gate - gate_joint), "the gate: other draws reach its checks"),
         (-run.nu * draft_joint, "the draft model's own prefill, which the formula leaves out"),
     ]
     return [Part(share=value / joint, cause=cause) for value, cause in shares if joint and abs(value / joint) > 1e-12]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scenarios.decide import replay_once
 from scenarios.expected import AcceptanceChoice
 from scenarios.platform import Platform
-from simulator.metrics import mean_batch
+from simulator.metrics import gate_gpu_s, mean_batch
 from simulator.replay import Replay
 from simulator.sessions import LoadConfig
 from simulator.workload import Workload
@@ -53,8 +53,11 @@ class LeverRun:
 
     levers: Levers
     prefill_s: F64
+    """The target's, and loading from host memory."""
     draft_prefill_s: F64
     decode_s: F64
+    gate_s: F64
+    """The gate's own GPU seconds."""
     draws: F64
     accepted: F64
     """Turns with an accepted draw."""
@@ -88,8 +91,8 @@ class LeverRun:
 
     @property
     def C_total_s(self) -> float:
-        """GPU seconds per accepted turn, the draft model's prefill included."""
-        spent = self.prefill_s.sum() + self.draft_prefill_s.sum() + self.decode_s.sum()
+        """GPU seconds per accepted turn, the draft model's prefill and the gate included."""
+        spent = self.prefill_s.sum() + self.draft_prefill_s.sum() + self.decode_s.sum() + self.gate_s.sum()
         return float(spent / max(1.0, self.accepted.sum()))
 
 
@@ -112,9 +115,10 @@ def _summed(levers: Levers, workload: Workload, replay: Replay) -> LeverRun:
 
     return LeverRun(
         levers=levers,
-        prefill_s=by_session(replay.prefill_gpu_s),
+        prefill_s=by_session(replay.prefill_gpu_s + replay.kv_load_s),
         draft_prefill_s=by_session(replay.draft_prefill_gpu_s),
         decode_s=by_session(replay.by_step.decode_gpu_s),
+        gate_s=by_session(gate_gpu_s(replay, workload)),
         draws=by_session(done),
         accepted=by_session(done * ~workload.attempt_rejected),
         prompt_tokens=by_session(replay.prompt_tokens),

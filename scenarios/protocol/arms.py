@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scenarios.protocol.schemas import read_tools
-from scenarios.recording import ReadOptions, known_format, open_recording
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import known_format, open_recording
 from scenarios.synth.declared import Declared, declared_model, exponential
 from scenarios.synth.empirical import Choice, Empirical
 from scenarios.synth.model import CALL, SEPARATOR, Head, SessionKind, SynthModel, ToolModel

@@ -6,22 +6,25 @@ Class figures come from the arm that isolates the class: A is prose, B tool call
 from __future__ import annotations
 
 from enum import StrEnum
-from math import exp, sqrt
+from math import exp, inf, sqrt
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from scipy import stats
 
 from scenarios.answer import Interval
 from scenarios.protocol.pairs import PairComparison
 from scenarios.protocol.results import CompositionFigures, Figures, Results
 from simulator import predictions
-from simulator.intervals import Z_95, wilson
+from simulator.intervals import Z_95, clustered_ratio, wilson
 
 LAW_NOTE = (
     "simulated with acceptance drawn from the law: agreement cannot confirm the law, only that the formulas and the "
     "engine agree"
 )
+
+_LARGEST_EXPONENT = 700.0
 
 
 class Outcome(StrEnum):
@@ -43,6 +46,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     threshold: float
     n: int
     """Rounds, requests, repetitions or outputs that it rests on."""
+    sessions: int | None = None
+    """Sessions or requests that the interval is taken over, the fewer of both sides; None: it is not taken over any."""
     outcome: Outcome
     reason: str
 
@@ -51,6 +56,8 @@ class _Tau(NamedTuple):
     mean: float
     error: float
     rounds: float
+    sessions: int
+    """That the error is taken over; 0: rounds were taken as independent."""
 
 
 def check(results: Results, comparisons: list[PairComparison]) -> list[Ruling]:
@@ -89,14 +96,21 @@ def combined(rulings: list[Ruling], predicate: str) -> Outcome:
 
 
 def _tau(figures: Figures) -> _Tau:
-    """Mean accepted drafts of a round with its standard error, rounds taken as independent.
+    """Mean accepted drafts of a round with its standard error.
 
-    Formula: with s_i the share of rounds that accept i or more, mean = sum s_i and second moment = sum (2 i - 1) s_i.
+    The error is that of a ratio of sums over sessions, robust to whatever links the rounds of one session. Where the
+    source has no sessions, rounds are taken as independent: with s_i the share of rounds that accept i or more, mean =
+    sum s_i and second moment = sum (2 i - 1) s_i.
     """
+    rounds = np.array(figures.rounds_by_session)
+    if rounds.size:
+        some = rounds > 0
+        mean, error = clustered_ratio(np.array(figures.accepted_by_session)[some], rounds[some])
+        return _Tau(mean, error, figures.num_drafts, int(some.sum()))
     survival = np.array(figures.accepted_per_pos) / figures.num_drafts
     mean = float(survival.sum())
     second = float((survival * (2 * np.arange(1, survival.size + 1) - 1)).sum())
-    return _Tau(mean, sqrt(max(0.0, second - mean**2) / figures.num_drafts), figures.num_drafts)
+    return _Tau(mean, sqrt(max(0.0, second - mean**2) / figures.num_drafts), figures.num_drafts, 0)
 
 
 def _ratio(predicate: str, where: str, above: _Tau | None, below: _Tau | None, threshold: float) -> Ruling:
@@ -107,10 +121,18 @@ def _ratio(predicate: str, where: str, above: _Tau | None, below: _Tau | None, t
     if above.mean == 0 or below.mean == 0:
         return _untested(predicate, where, threshold, "an arm had no draft accepted", n)
     ratio = above.mean / below.mean
-    spread = exp(Z_95 * sqrt((above.error / above.mean) ** 2 + (below.error / below.mean) ** 2))
+    fewest = min((one.sessions for one in (above, below) if one.sessions), default=None)
+    quantile = Z_95 if fewest is None else float(stats.t.ppf(0.975, max(1, fewest - 1)))
+    spread = _exp(quantile * sqrt((above.error / above.mean) ** 2 + (below.error / below.mean) ** 2))
     estimate = Interval(ratio, ratio / spread, ratio * spread)
     reason = f"tau {above.mean:.3f} against {below.mean:.3f}"
-    return _above(predicate, where, estimate, threshold, n, reason)
+    if not (above.sessions and below.sessions):
+        reason += "; rounds taken as independent where the source has no sessions: the interval is too narrow"
+    return msgspec.structs.replace(_above(predicate, where, estimate, threshold, n, reason), sessions=fewest)
+
+
+def _exp(value: float) -> float:
+    return exp(value) if value < _LARGEST_EXPONENT else inf
 
 
 def _above(predicate: str, where: str, estimate: Interval, threshold: float, n: int, reason: str) -> Ruling:
@@ -145,9 +167,14 @@ def _r2(where: str, w_S: float | None, figures: Figures | None) -> Ruling:
 
 def _r3(figures: CompositionFigures | None) -> Ruling:
     limit = predictions.R3_RESIDUAL
-    if figures is None or not figures.joint or len(figures.joint) != len(figures.formula):
-        return _untested("R3", "composition", limit, "no C_total by formula and as it came out")
-    residuals = np.abs(np.array(figures.formula) / np.array(figures.joint) - 1)
+    try:
+        formula, joint = figures.totals if figures is not None else ([], [])
+    except ValueError as error:
+        return _untested("R3", "composition", limit, str(error))
+    if not joint:
+        reason = "no C_total by formula and as it came out: give the manifest's composition (docs/protocol.md)"
+        return _untested("R3", "composition", limit, reason)
+    residuals = np.abs(np.array(formula) / np.array(joint) - 1)
     mean = float(residuals.mean())
     n = residuals.size
     if n < 2:
@@ -160,8 +187,8 @@ def _r3(figures: CompositionFigures | None) -> Ruling:
             outcome=Outcome.NOT_ENOUGH,
             reason="one repetition has no spread",
         )
-    error = Z_95 * float(residuals.std(ddof=1)) / sqrt(n)
-    estimate = Interval(mean, max(0.0, mean - error), mean + error)
+    half = Z_95 * float(residuals.std(ddof=1)) / sqrt(n)
+    estimate = Interval(mean, max(0.0, mean - half), mean + half)
     outcome = Outcome.NOT_ENOUGH
     if estimate.low > limit:
         outcome = Outcome.REJECTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
@@ -10,12 +11,16 @@ import msgspec
 
 from scenarios.protocol.results import Figures, Files, Results, Run
 from scenarios.server.benchjson import read_bench
+from scenarios.server.perrequest import read_requests
 from scenarios.server.promtext import read_metrics
 from scenarios.server.run import ServerRun
 from scenarios.server.vllmlog import read_log
 from traces.errors import TraceError
 from traces.readlog import ReadLog
 from traces.registry import read_sessions
+
+Sessions = list[tuple[float, float]]
+"""Rounds and accepted drafts of each."""
 
 
 class _Spread(msgspec.Struct):
@@ -36,7 +41,7 @@ def resolved(results: Results, folder: Path) -> Results:
 
 
 def _figures(run: Run, files: Files, folder: Path) -> Figures:
-    ours = _server_run(run, files, folder)
+    ours, by_session = _server_run(run, files, folder)
     plain = _plain(files, folder)
     if ours.num_drafts and ours.gamma != run.gamma:
         raise TraceError(
@@ -49,21 +54,31 @@ def _figures(run: Run, files: Files, folder: Path) -> Figures:
         tpot_error_s=_error_s(folder / files.bench) if files.bench else None,
         plain_tpot_s=plain.tpot_s if plain is not None else None,
         plain_tpot_error_s=_error_s(folder / files.plain_bench) if files.plain_bench else None,
+        rounds_by_session=tuple(rounds for rounds, _ in by_session),
+        accepted_by_session=tuple(accepted for _, accepted in by_session),
     )
 
 
-def _server_run(run: Run, files: Files, folder: Path) -> ServerRun:
+def _server_run(run: Run, files: Files, folder: Path) -> tuple[ServerRun, Sessions]:
+    """The run's counts and times; rounds and accepted drafts of each session or request, where they are known."""
+    times = read_bench(folder / files.bench) if files.bench is not None else None
     if files.recording is not None:
-        return _recorded(folder / files.recording, run.gamma)
-    if files.bench is not None:
-        return read_bench(folder / files.bench)
+        found, by_session = _recorded(folder / files.recording, run.gamma)
+    elif files.requests is not None:
+        found = read_requests(folder / files.requests)
+        by_session = [(one.num_drafts, one.num_accepted_tokens) for one in found.requests]
+    else:
+        return times or _pooled(run, files, folder), []
+    return (found if times is None else replace(found, tpot_s=times.tpot_s)), by_session
+
+
+def _pooled(run: Run, files: Files, folder: Path) -> ServerRun:
     if files.metrics is not None:
         return read_metrics(folder / files.metrics, folder / files.metrics_before if files.metrics_before else None)
     if files.log is not None:
         return read_log(folder / files.log)
-    raise TraceError(
-        str(folder), None, f"arm {run.arm} names no file of its run", "give bench, metrics, log, recording"
-    )
+    mend = "give bench, metrics, log, requests or recording"
+    raise TraceError(str(folder), None, f"arm {run.arm} names no file of its run", mend)
 
 
 def _plain(files: Files, folder: Path) -> ServerRun | None:
@@ -75,26 +90,34 @@ def _plain(files: Files, folder: Path) -> ServerRun | None:
     return None
 
 
-def _recorded(path: Path, gamma: int) -> ServerRun:
-    """Rounds that a canonical trace records."""
+def _recorded(path: Path, gamma: int) -> tuple[ServerRun, Sessions]:
+    """Rounds that a canonical trace records, in all and by session."""
     counts: Counter[int] = Counter()
+    by_session = []
     for session in read_sessions([str(path)], ReadLog()):
-        for turn in session.turns:
-            for attempt in turn.attempts:
-                counts.update(attempt.accepted_per_round or ())
+        own = [
+            accepted
+            for turn in session.turns
+            for attempt in turn.attempts
+            for accepted in attempt.accepted_per_round or ()
+        ]
+        counts.update(own)
+        if own:
+            by_session.append((float(len(own)), float(sum(own))))
     if not counts:
         raise TraceError(str(path), None, "records no speculative rounds", "record accepted_per_round")
     if max(counts) > gamma:
         raise TraceError(str(path), None, f"a round accepts {max(counts)} drafts at gamma {gamma}", "correct gamma")
     per_pos = tuple(float(sum(n for k, n in counts.items() if k >= at)) for at in range(1, gamma + 1))
     rounds = float(counts.total())
-    return ServerRun(
+    run = ServerRun(
         source=str(path),
         num_drafts=rounds,
         num_draft_tokens=rounds * gamma,
         num_accepted_tokens=sum(per_pos),
         accepted_per_pos=per_pos,
     )
+    return run, by_session
 
 
 def _error_s(path: Path) -> float | None:

@@ -11,6 +11,7 @@ from scenarios.server.perrequest import holds_requests
 from scenarios.server.promtext import PREFIX
 from traces.errors import TraceError
 
+STANDARD_INPUT = Path("-")
 _HEAD_BYTES = 1 << 20
 
 
@@ -30,12 +31,12 @@ class Kind(StrEnum):
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind of the file at *path*; anything not known otherwise is taken for a recording.
+    """The kind of the file at *path*; anything not known otherwise is taken for a recording, and so is ``-``.
 
     Raises TraceError if it cannot be read.
     """
     try:
-        if path.is_dir():
+        if path == STANDARD_INPUT or path.is_dir():
             return Kind.TRACE
         with path.open("rb") as stream:
             head = stream.read(_HEAD_BYTES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from scenarios.synth.blocks import spoken_blocks
 from scenarios.synth.empirical import Choice, Empirical
 from scenarios.synth.fitprompts import PromptFit
 from scenarios.synth.fittools import ToolFits
-from scenarios.synth.model import CALL, OPAQUE, SEPARATOR, Head, SessionKind, SynthModel
+from scenarios.synth.model import CALL, OPAQUE, RUN, SEPARATOR, Head, SessionKind, SynthModel
 from scenarios.synth.words import Vocabulary
 from tokenclass.tokenizers import Tokenizer
 from traces.errors import SimtoolError
@@ -20,6 +21,14 @@ from traces.model import Attempt, Block, OpaqueBlock, ReasoningBlock, Session, T
 START = "first"
 INNER = "inner"
 LAST = "last"
+
+
+class _Seen(NamedTuple):
+    """One turn: the codes of its blocks and tools, the tools that run after it, and the lengths of its blocks."""
+
+    codes: tuple[str, ...]
+    tools: list[str]
+    lengths: list[tuple[str, int]]
 
 
 class Fitter:
@@ -33,7 +42,7 @@ class Fitter:
         self._prompts = PromptFit(tokenizer)
         self._skeletons: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._block_tokens: defaultdict[str, list[int]] = defaultdict(list)
-        self._turns: dict[bool, list[int]] = {False: [], True: []}
+        self._turns: dict[bool, defaultdict[str, list[int]]] = {sub: defaultdict(list) for sub in (False, True)}
         self._attempts: Counter[str] = Counter()
         self._starts: list[float] = []
         self._user_waits: list[float] = []
@@ -43,18 +52,22 @@ class Fitter:
         if not session.turns:
             return
         is_sub = session.parent is not None
-        self._turns[is_sub].append(len(session.turns))
         if not is_sub and (start := _start(session)) is not None:
             self._starts.append(start)
         self._tools.add_session(session)
+        turns = [self._turn(session, turn) for turn in session.turns]
+        style = _style(turns)
+        self._turns[is_sub][style].append(len(turns))
         last_tool = ""
-        for at, turn in enumerate(session.turns):
-            phase = START if at == 0 else LAST if at + 1 == len(session.turns) else INNER
-            skeleton, called = self._turn(session, turn)
-            self._skeletons[phase][skeleton] += 1
-            self._skeletons[f"{phase}|{last_tool}"][skeleton] += 1
-            last_tool = called[-1] if called else ""
-        self._prompts.add(session, self._tools)
+        for at, turn in enumerate(turns):
+            phase = START if at == 0 else LAST if at + 1 == len(turns) else INNER
+            skeleton = SEPARATOR.join(turn.codes)
+            self._skeletons[style + phase][skeleton] += 1
+            self._skeletons[f"{style}{phase}|{last_tool}"][skeleton] += 1
+            last_tool = turn.tools[-1] if turn.tools else ""
+            for key, tokens in turn.lengths:
+                self._block_tokens[style + key].append(tokens)
+        self._prompts.add(session, self._tools, style)
 
     def model(self) -> SynthModel:
         """The model of all sessions added. Raises SimtoolError without any turn."""
@@ -81,25 +94,27 @@ class Fitter:
             gap_s=Empirical.of(gaps),
         )
 
-    def _turn(self, session: Session, turn: Turn) -> tuple[str, list[str]]:
-        """The skeleton of the turn's accepted output, and the tools that it calls."""
+    def _turn(self, session: Session, turn: Turn) -> _Seen:
+        """What the turn's accepted output consists of, and the tools that run after it."""
         rejected = sum(attempt.verdict is Verdict.REJECTED for attempt in turn.attempts[:-1])
         self._attempts[str(1 + rejected)] += 1
         if turn.user_wait_s is not None:
             self._user_waits.append(turn.user_wait_s)
         blocks = spoken_blocks(turn.final, session.tools, self._raw_family)
-        called = [block.name for block in blocks if isinstance(block, ToolCallBlock)]
+        run = self._tools.add_turn(session, turn, blocks)
+        called = [block.name for block in blocks if isinstance(block, ToolCallBlock)] or run
         with_call = "+" if called else "-"
-        parts = []
+        parts: list[str] = []
+        lengths = []
         for block in blocks:
             code, tokens = self._block(turn.final, block)
             if code.startswith(CALL):
                 parts.append(code)
             elif tokens:
                 parts.append(code)
-                self._block_tokens[f"{code}{with_call}"].append(tokens)
-        self._tools.add_turn(session, turn, blocks)
-        return SEPARATOR.join(parts), called
+                lengths.append((f"{code}{with_call}", tokens))
+        parts += [f"{RUN}{name}" for name in run]
+        return _Seen(tuple(parts), called, lengths)
 
     def _block(self, attempt: Attempt, block: Block) -> tuple[str, int]:
         if isinstance(block, ToolCallBlock):
@@ -114,17 +129,19 @@ class Fitter:
         return "F", 0
 
     def _kind(self, *, sub: bool) -> SessionKind | None:
-        turns = Empirical.of(self._turns[sub])
+        turns = Empirical.of([count for counts in self._turns[sub].values() for count in counts])
         if turns is None:
             return None
+        by_style = {style: Empirical.of(counts) for style, counts in sorted(self._turns[sub].items())}
         heads = self._prompts.heads[sub]
         return SessionKind(
             turns=turns,
             heads=tuple(
-                Head(weight=count, tokens=key.tokens, tools=key.tools, hidden=key.hidden)
+                Head(weight=count, tokens=key.tokens, tools=key.tools, hidden=key.hidden, style=key.style)
                 for key, count in heads.items()
             ),
             first_user_tokens=Empirical.of(self._prompts.first_user[sub]),
+            turns_by_style={style: found for style, found in by_style.items() if found is not None},
         )
 
 
@@ -134,6 +151,16 @@ def fit(sessions: Iterable[Session], tokenizer: Tokenizer, raw_family: str | Non
     for session in sessions:
         fitter.add(session)
     return fitter.model()
+
+
+def _style(turns: Iterable[_Seen]) -> str:
+    """What sessions have in common that write in one way: which kinds of blocks they hold at all.
+
+    A recording may mix agents that call tools with others that write actions in prose, or chat.
+    """
+    codes = {code for turn in turns for code in turn.codes}
+    kinds = [("c", CALL), ("a", RUN), ("r", "R")]
+    return "".join(letter for letter, kind in kinds if any(code.startswith(kind) for code in codes)) + "/"
 
 
 def _start(session: Session) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from scenarios.synth.fittools import ToolFits
@@ -18,6 +19,7 @@ class HeadKey(NamedTuple):
     tokens: int
     tools: tuple[str, ...]
     hidden: bool
+    style: str
 
 
 class PromptFit:
@@ -29,47 +31,56 @@ class PromptFit:
         self.first_user: dict[bool, list[int]] = {False: [], True: []}
         self.later_user: list[int] = []
         self.resets: list[int] = []
+        self._head_tokens: dict[str, int] = {}
         self.continued = 0
         """Turns that a reset could have been at: all but the first of each session."""
 
-    def add(self, session: Session, tools: ToolFits) -> None:
-        """Count the prompts of *session*; *tools* gets the lengths of results."""
+    def add(self, session: Session, tools: ToolFits, style: str) -> None:
+        """Count the prompts of *session*, whose turns are of *style*; *tools* gets the lengths of results."""
         sub = session.parent is not None
         if isinstance(session.turns[0].prompt, LengthPrompt):
-            self._add_lengths(session, tools, sub=sub)
+            self._add_lengths(session, tools, style, sub=sub)
             return
         lengths = [self._length(message) for message in session.messages]
         first = _places(session.turns[0])
         system = [at for at in first if session.messages[at].role in ("system", "developer")]
-        self.heads[sub][self._head(session, system, lengths)] += 1
+        self.heads[sub][self._head(session, system, lengths, style)] += 1
         self.first_user[sub].append(sum(lengths[at] for at in first if at not in system))
         before: Sequence[int] = first
         seen = set(first)
-        for turn in session.turns[1:]:
+        for previous, turn in pairwise(session.turns):
             places = _places(turn)
             self.continued += 1
             if tuple(places[: len(before)]) != tuple(before):
                 self.resets.append(sum(lengths[at] for at in places if at not in system))
-            self._added(session, [at for at in places if at not in seen], lengths, tools)
+            runs = tools.runs_of.get((session.id, previous.id), ())
+            self._added(session, [at for at in places if at not in seen], lengths, tools, runs)
             seen.update(places)
             before = places
 
-    def _added(self, session: Session, places: Sequence[int], lengths: Sequence[int], tools: ToolFits) -> None:
+    def _added(
+        self, session: Session, places: Sequence[int], lengths: Sequence[int], tools: ToolFits, runs: Sequence[str]
+    ) -> None:
+        """Count what a turn's prompt adds; what follows *runs* is their results, whoever's message it is."""
         spoken = 0
+        left = list(runs)
         for at in places:
             message = session.messages[at]
             results = [block for block in message.blocks if isinstance(block, ToolResultBlock)]
             for block in results:
-                name = tools.tool_of_call.get((session.id, block.call_id or ""), "")
+                known = tools.tool_of_call.get((session.id, block.call_id or ""))
+                name = known or (left.pop(0) if left else "")
                 tools.add_result(name, len(self._tokenizer.encode(block.text)))
             if message.role != "assistant" and not results:
                 spoken += lengths[at]
-        if spoken:
+        if spoken and left:
+            tools.add_result(left[0], spoken)
+        elif spoken:
             self.later_user.append(spoken)
 
-    def _add_lengths(self, session: Session, tools: ToolFits, *, sub: bool) -> None:
+    def _add_lengths(self, session: Session, tools: ToolFits, style: str, *, sub: bool) -> None:
         """Prompts known by length: what a turn adds beyond the output before it is a tool's result or a user's."""
-        self.heads[sub][HeadKey("", 0, (), hidden=False)] += 1
+        self.heads[sub][HeadKey("", 0, (), hidden=False, style=style)] += 1
         sizes = [turn.prompt.tokens if isinstance(turn.prompt, LengthPrompt) else 0 for turn in session.turns]
         self.first_user[sub].append(sizes[0])
         for turn, size, following in zip(session.turns, sizes, sizes[1:], strict=False):
@@ -84,19 +95,26 @@ class PromptFit:
             elif added:
                 self.later_user.append(added)
 
-    def _head(self, session: Session, system: Iterable[int], lengths: Sequence[int]) -> HeadKey:
+    def _head(self, session: Session, system: Iterable[int], lengths: Sequence[int], style: str) -> HeadKey:
         names = tuple(tool.name for tool in session.tools)
         if session.head is not None:
-            return HeadKey(session.head.key, session.head.tokens or self._derived(session, lengths), names, hidden=True)
+            tokens = session.head.tokens or self._derived(session, lengths)
+            return HeadKey(session.head.key, tokens, names, hidden=True, style=style)
         texts = tuple(session.messages[at] for at in system)
-        return HeadKey(_identity(texts), sum(lengths[at] for at in system), names, hidden=False)
+        return HeadKey(_identity(texts), sum(lengths[at] for at in system), names, hidden=False, style=style)
 
     def _derived(self, session: Session, lengths: Sequence[int]) -> int:
-        """Recorded input of the first turn less its visible prompt."""
+        """Recorded input of the first turn less its visible prompt; as found first for the same head."""
+        assert session.head is not None
+        key = session.head.key
+        if key in self._head_tokens:
+            return self._head_tokens[key]
         usage = session.turns[0].final.usage
         if usage is None or usage.input_tokens is None:
             return 0
-        return max(0, usage.input_tokens - sum(lengths[at] for at in _places(session.turns[0])))
+        found = max(0, usage.input_tokens - sum(lengths[at] for at in _places(session.turns[0])))
+        self._head_tokens[key] = found
+        return found
 
     def _length(self, message: Message) -> int:
         texts = [block.text for block in message.blocks if isinstance(block, TextBlock | RawBlock | ToolResultBlock)]

@@ -31,6 +31,9 @@ class ToolFits:
         self._results: defaultdict[str, list[int]] = defaultdict(list)
         self._called: dict[tuple[str, str], list[str]] = {}
         self._spawners: list[tuple[str, str]] = []
+        self._runs: Counter[str] = Counter()
+        self.runs_of: dict[tuple[str, str], list[str]] = {}
+        """Tools that run without a call in the output, by session and turn."""
         self.tool_of_call: dict[tuple[str, str], str] = {}
         """Tool by session and call id."""
 
@@ -41,8 +44,8 @@ class ToolFits:
         if session.parent is not None and session.parent.turn_id is not None:
             self._spawners.append((session.parent.session_id, session.parent.turn_id))
 
-    def add_turn(self, session: Session, turn: Turn, blocks: Sequence[Block]) -> None:
-        """Count the calls of one output and the waits after it."""
+    def add_turn(self, session: Session, turn: Turn, blocks: Sequence[Block]) -> list[str]:
+        """Count the calls of one output and the waits after it; the tools that run without a call in the output."""
         calls = [block for block in blocks if isinstance(block, ToolCallBlock)]
         for call in calls:
             self._add_call(call)
@@ -53,6 +56,11 @@ class ToolFits:
         for wait in turn.tool_waits:
             if wait.duration_s is not None:
                 self._waits[wait.name].append(wait.duration_s)
+        runs = Counter(wait.name for wait in turn.tool_waits) if not calls else Counter[str]()
+        self._runs += runs
+        if runs:
+            self.runs_of[session.id, turn.id] = list(runs.elements())
+        return list(runs.elements())
 
     def add_result(self, name: str, tokens: int) -> None:
         """Count a result of tool *name*."""
@@ -66,7 +74,8 @@ class ToolFits:
                 spawns[min(names, key=lambda name: (self._calls[name], name))] += 1
         pooled = Empirical.of([tokens for results in self._results.values() for tokens in results])
         return tuple(
-            self._model(name, vocabulary, spawns[name], pooled) for name in sorted({*self._specs, *self._calls})
+            self._model(name, vocabulary, spawns[name], pooled)
+            for name in sorted({*self._specs, *self._calls, *self._runs})
         )
 
     def _model(self, name: str, vocabulary: Vocabulary, spawned: int, pooled: Empirical | None) -> ToolModel:
@@ -82,7 +91,7 @@ class ToolFits:
             free_form_share=len(self._free[name]) / calls,
             free_form_tokens=Empirical.of(self._free[name]),
             wait_s=Empirical.of(self._waits[name]),
-            wait_known_share=min(1.0, len(self._waits[name]) / calls),
+            wait_known_share=min(1.0, len(self._waits[name]) / max(1, self._calls[name] + self._runs[name])),
             result_tokens=Empirical.of(self._results[name]) or pooled,
             spawn_share=min(1.0, spawned / calls),
         )

@@ -10,6 +10,8 @@ from scenarios.synth.empirical import Choice, Empirical
 
 CALL = "call:"
 """Prefix of a tool call in a skeleton, before the tool's name."""
+RUN = "run:"
+"""Prefix of a tool that runs after an output which does not hold its call as such, as an action written in prose."""
 OPAQUE = "opaque:"
 """Prefix of tokens without text in a skeleton, before their label (empty: unknown)."""
 SEPARATOR = "\x1f"
@@ -67,6 +69,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...]
     hidden: bool = False
     """Whether it holds the tool list too, as in recordings that omit the whole head."""
+    style: str = ""
+    """Style of the sessions under it: what the skeletons and lengths of their turns are looked up under."""
 
 
 class SessionKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +79,8 @@ class SessionKind(msgspec.Struct, frozen=True, kw_only=True):
     turns: Empirical
     heads: tuple[Head, ...]
     first_user_tokens: Empirical | None
+    turns_by_style: dict[str, Empirical] = {}
+    """Where a style has its own."""
 
 
 class SynthModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,9 +90,9 @@ class SynthModel(msgspec.Struct, frozen=True, kw_only=True):
     sub: SessionKind | None
     tools: tuple[ToolModel, ...]
     skeletons: dict[str, Choice]
-    """Blocks of a turn by what came before: `phase|last tool`, or `phase` alone."""
+    """Blocks of a turn by style and what came before: `style phase|last tool`, or `style phase` alone."""
     block_tokens: dict[str, Empirical]
-    """Lengths of reasoning (R), prose (F) and opaque blocks, `+` with a call in the turn and `-` without."""
+    """Lengths by style of reasoning (R), prose (F) and opaque blocks, `+` with a tool after them, `-` without."""
     attempts: Choice
     """Draws of a turn, the last one accepted."""
     later_user_tokens: Empirical | None

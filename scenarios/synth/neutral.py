@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from scenarios.synth.empirical import Choice
-from scenarios.synth.model import CALL, SEPARATOR, SessionKind, SynthModel, ValueModel
+from scenarios.synth.model import CALL, RUN, SEPARATOR, SessionKind, SynthModel, ValueModel
 
 
 def neutral(model: SynthModel) -> SynthModel:
@@ -41,7 +41,10 @@ def neutral(model: SynthModel) -> SynthModel:
 
 
 def _code(code: str, tools: dict[str, str]) -> str:
-    return CALL + tools[code.removeprefix(CALL)] if code.startswith(CALL) else code
+    for kind in (CALL, RUN):
+        if code.startswith(kind):
+            return kind + tools[code.removeprefix(kind)]
+    return code
 
 
 def _place(place: str, tools: dict[str, str]) -> str:

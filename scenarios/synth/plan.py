@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scenarios.synth.empirical import Choice, Source
 from scenarios.synth.fit import INNER, LAST, START
-from scenarios.synth.model import CALL, OPAQUE, SEPARATOR, Head, SessionKind, SynthModel, ToolModel
+from scenarios.synth.model import CALL, OPAQUE, RUN, SEPARATOR, Head, SessionKind, SynthModel, ToolModel
 
 MAX_SPAWN_DEPTH = 2
 """Sub-agents of sub-agents are started, theirs are not."""
@@ -27,7 +27,7 @@ class PlannedTurn:
 
     attempts: tuple[tuple[PlannedBlock, ...], ...]
     calls: tuple[str, ...]
-    """Tools of the accepted attempt."""
+    """Tools that run after the accepted attempt: those it calls, or those that run without a call in it."""
     waits_s: tuple[float | None, ...]
     result_tokens: tuple[int, ...]
     user_tokens: int
@@ -91,25 +91,27 @@ class Planner:
     ) -> PlannedSession:
         weights = Choice.of({str(at): head.weight for at, head in enumerate(kind.heads)})
         number = int(weights.at(source.unit()))
-        count = max(1, source.length(kind.turns))
+        style = kind.heads[number].style
+        count = max(1, source.length(kind.turns_by_style.get(style, kind.turns)))
         turns = []
         last_tool = ""
         for at in range(count):
             phase = START if at == 0 else LAST if at + 1 == count else INNER
-            turn = self._turn(phase, last_tool, source)
+            turn = self._turn(style, phase, last_tool, source)
             last_tool = turn.calls[-1] if turn.calls else ""
             turns.append(turn)
         first = source.length(kind.first_user_tokens)
         return PlannedSession(name, kind.heads[number], number, first, start_s, tuple(turns), parent)
 
-    def _turn(self, phase: str, last_tool: str, source: Source) -> PlannedTurn:
+    def _turn(self, style: str, phase: str, last_tool: str, source: Source) -> PlannedTurn:
         model = self._model
-        skeletons = model.skeletons.get(f"{phase}|{last_tool}") or model.skeletons.get(phase)
+        places = [f"{style}{phase}|{last_tool}", *(f"{style}{one}" for one in (phase, INNER, START))]
+        skeletons = next((model.skeletons[place] for place in places if place in model.skeletons), None)
         if skeletons is None:
             skeletons = next(iter(model.skeletons.values()))
         codes, calls = self._codes(skeletons.at(source.unit()))
         draws = int(model.attempts.at(source.unit()))
-        attempts = tuple(self._blocks(codes, source, with_call=bool(calls)) for _ in range(draws))
+        attempts = tuple(self._blocks(codes, source, style, with_call=bool(calls)) for _ in range(draws))
         waits: list[float | None] = []
         results = []
         for name in calls:
@@ -130,21 +132,23 @@ class Planner:
         )
 
     def _codes(self, skeleton: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The blocks of a skeleton, and the tools that it calls."""
+        """The blocks of a skeleton, and the tools that run after it."""
         found = self._parsed.get(skeleton)
         if found is None:
             codes = tuple(code for code in skeleton.split(SEPARATOR) if code)
-            calls = tuple(code.removeprefix(CALL) for code in codes if code.startswith(CALL))
+            calls = tuple(code.partition(":")[2] for code in codes if code.startswith((CALL, RUN)))
             found = self._parsed[skeleton] = (codes, calls)
         return found
 
-    def _blocks(self, codes: tuple[str, ...], source: Source, *, with_call: bool) -> tuple[PlannedBlock, ...]:
+    def _blocks(
+        self, codes: tuple[str, ...], source: Source, style: str, *, with_call: bool
+    ) -> tuple[PlannedBlock, ...]:
         sign = "+" if with_call else "-"
         blocks = []
         for code in codes:
             tokens = 0
             if not code.startswith(CALL):
-                tokens = source.length(self._model.block_tokens.get(f"{code}{sign}"))
+                tokens = source.length(self._model.block_tokens.get(f"{style}{code}{sign}"))
                 if code in ("R", "F", f"{OPAQUE}R", f"{OPAQUE}F"):
                     tokens = round(tokens * self._scale)
             if tokens or code.startswith(CALL):

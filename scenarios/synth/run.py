@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios.recording import ReadOptions, known_format, open_recording, session_tagger
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import known_format, open_recording, session_tagger
 from scenarios.synth.declared import Declared, declared_model
 from scenarios.synth.fit import Fitter
 from scenarios.synth.lengths import BLOCK_TOKENS, LengthWriter

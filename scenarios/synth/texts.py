@@ -96,15 +96,15 @@ class TextWriter:
         return ReasoningBlock(text=text) if block.code == "R" else TextBlock(text=text)
 
     def _answers(self, planned: PlannedTurn, calls: list[ToolCallBlock], source: Source) -> list[Message]:
-        if not calls:
+        if not planned.calls:
             return [self._user(source, planned.user_tokens)]
         return [
             Message(
                 role="tool",
-                blocks=(ToolResultBlock(text=self._vocabulary.prose(source, tokens), call_id=one.call_id),),
-                name=one.name,
+                blocks=(ToolResultBlock(text=self._vocabulary.prose(source, tokens), call_id=call_id),),
+                name=name,
             )
-            for one, tokens in zip(calls, planned.result_tokens, strict=True)
+            for (name, call_id), tokens in zip(_runs(planned, calls), planned.result_tokens, strict=True)
         ]
 
     def _user(self, source: Source, tokens: int) -> Message:
@@ -126,9 +126,14 @@ class TextWriter:
 def waits(planned: PlannedTurn, calls: list[ToolCallBlock]) -> tuple[ToolWait, ...]:
     """The tools that run after a turn."""
     return tuple(
-        ToolWait(name=one.name, duration_s=wait_s, call_id=one.call_id)
-        for one, wait_s in zip(calls, planned.waits_s, strict=True)
+        ToolWait(name=name, duration_s=wait_s, call_id=call_id)
+        for (name, call_id), wait_s in zip(_runs(planned, calls), planned.waits_s, strict=True)
     )
+
+
+def _runs(planned: PlannedTurn, calls: list[ToolCallBlock]) -> list[tuple[str, str | None]]:
+    """Name and call of each tool that runs after a turn; without calls in the output, the planned names."""
+    return [(one.name, one.call_id) for one in calls] or [(name, None) for name in planned.calls]
 
 
 def spawn_link(plan: PlannedSession) -> SpawnLink | None:

@@ -7,7 +7,7 @@ for every draft depth and policy, and what-ifs on the same keys are paired.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -68,6 +68,20 @@ class Outputs:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Tokens that rounds verify beside drafts, for every token of the flat arrays; None: none."""
+
+    idle: I16 | None = None
+    """Width that a round from this token pays for without a draft in it."""
+    jump: I16 | None = None
+    """Tokens from this one on that follow by force: a round that ends before it emits them without a pass of their
+    own, and they are computed as drafts are verified."""
+
+
+NOTHING_BESIDE = Beside()
+
+
+@dataclass(frozen=True, slots=True)
 class Potential:
     """Outcome of a round for every token of the flat arrays as its first one.
 
@@ -77,18 +91,22 @@ class Potential:
 
     accepted: I16
     drafted: I16
+    beside: Beside = NOTHING_BESIDE
 
     def cut(self, limit: int | I16) -> Potential:
         """The outcome of rounds cut to at most *limit* drafts; an array gives one limit per first token."""
         bound = np.asarray(limit, dtype=np.int16)
-        return Potential(np.minimum(self.accepted, bound), np.minimum(self.drafted, bound))
+        idle = self.beside.idle
+        beside = self.beside if idle is None else replace(self.beside, idle=np.minimum(idle, bound))
+        return Potential(np.minimum(self.accepted, bound), np.minimum(self.drafted, bound), beside)
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """Rounds that were run, flat: attempt ``a`` owns rounds ``offsets[a]:offsets[a + 1]``.
 
-    *start* is the flat index of a round's first token; *emitted*, *accepted* and *drafted* are token counts.
+    *start* is the flat index of a round's first token; *emitted*, *accepted*, *drafted* and *undrafted* are token
+    counts. A round emits accepted drafts, one token of the target's and what follows it by force.
     """
 
     start: I64
@@ -96,6 +114,8 @@ class Rounds:
     accepted: I64
     drafted: I64
     offsets: I64
+    undrafted: I64 | None = None
+    """Tokens verified beside the drafts: idle width, and tokens emitted by force. None: none in any round."""
 
     def __len__(self) -> int:
         return len(self.start)

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 from simulator.acceptance.base import F64, I64, Outputs
 from simulator.acceptance.table import TableAcceptance
@@ -106,6 +105,8 @@ def correlation_of_sd(mean: float, sd: float) -> float:
 def _beta_quantile(mean: F64, correlation: float, quantile: F64) -> F64:
     """Quantiles of beta distributions with a + b = 1 / correlation - 1; a mean of 0 or 1 is itself."""
     inner = (mean > 0) & (mean < 1)
+    from scipy.special import betaincinv  # here, since few replays need it and all would wait for its import
+
     concentration = 1 / correlation - 1
     values = mean.copy()
     values[inner] = betaincinv(mean[inner] * concentration, (1 - mean[inner]) * concentration, quantile[inner])

@@ -1,84 +1,133 @@
-"""What a grammar that leaves one legal token does to the drafts at such forced positions."""
+"""Constrained decoding: what a grammar that leaves one legal token, or an engine that drafts nothing under it, changes.
+
+Which tokens are forced is known per attempt, so the modes wrap any model; those that need no probabilities also wrap
+outcomes measured on recorded tokens.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.acceptance.base import F64, Outputs, Potential
-from simulator.acceptance.threshold import Exactness, ThresholdModel, uniform_per_token
-from tokenclass.classes import N_SUBCLASSES
+from simulator.acceptance.base import F64, I16, AcceptanceModel, Beside, Outputs, Potential
+from simulator.acceptance.recorded import Attempts
+from simulator.acceptance.threshold import Exactness, ThresholdModel
+from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
+
+Bools = npt.NDArray[np.bool_]
+_SCHEMA = np.array([owner is PositionClass.S for owner in CLASS_OF_SUBCLASS])
 
 
-class Forced(StrEnum):
-    """How the engine treats a forced token."""
+class GrammarMode(StrEnum):
+    """What the engine does under a grammar."""
 
-    ACCEPTED = "accepted"
+    NONE = "none"
+    """As if there were no grammar."""
+    ACCEPT = "accept"
     """The drafter knows the grammar: its draft of a forced token is always right."""
-    REFUSED = "refused"
-    """The drafter breaks the grammar there: its draft is never right, and the width is paid all the same."""
-    JUMPED = "jumped"
-    """The forced tokens after a round's last one are appended to it; they cost width like drafts."""
+    JUMP = "jump"
+    """Forced tokens after a round's last one are emitted with it; they cost width as drafts do, and no draft."""
+    NO_DRAFT = "no-draft"
+    """Within a call nothing is drafted and no draft is accepted, and rounds pay the full width all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A mode, and the forced tokens of the outputs that it is used on.
+
+    *forced* has one value a token of *attempts*; `NO_DRAFT` goes by labels and does not look at it.
+    """
+
+    mode: GrammarMode
+    attempts: Attempts
+    forced: Bools
+
+    def forced_in(self, outputs: Outputs) -> Bools:
+        """Which tokens of *outputs* are forced. Raises ValueError for outputs that are not known."""
+        return self.forced[self.attempts.tokens_of(outputs)]
+
+    def beside(self, outputs: Outputs, gamma: int) -> Beside:
+        """What rounds of *gamma* drafts verify beside drafts."""
+        if self.mode is GrammarMode.JUMP:
+            return Beside(jump=forced_run(self.forced_in(outputs), outputs))
+        if self.mode is GrammarMode.NO_DRAFT:
+            return Beside(idle=np.where(within_call(outputs), gamma, 0).astype(np.int16))
+        return Beside()
 
 
 @dataclass(frozen=True, slots=True)
 class GrammarAcceptance(ThresholdModel):
-    """*base* under a grammar that forces a share of the tokens of each sub-class, drawn per position.
-
-    Raises ValueError unless there is one share within 0..1 for each sub-class.
-    """
+    """*base* under a constraint."""
 
     base: ThresholdModel
-    forced_share: tuple[float, ...]
-    treatment: Forced
-
-    def __post_init__(self) -> None:
-        if len(self.forced_share) != N_SUBCLASSES or not all(0 <= share <= 1 for share in self.forced_share):
-            raise ValueError(f"forced shares {self.forced_share}: give {N_SUBCLASSES} within 0..1, by SubClass")
+    constraint: Constraint
 
     @property
     def exactness(self) -> Exactness:
-        """That of *base*, given the keys where forced positions are drawn; jumps have to be sampled."""
-        if self.treatment is Forced.JUMPED:
-            return Exactness.SAMPLED
-        drawn = any(0 < share < 1 for share in self.forced_share)
-        return Exactness.GIVEN_KEYS if drawn and self.base.exactness is Exactness.EXACT else self.base.exactness
+        """That of *base*."""
+        return self.base.exactness
 
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
-        """Probability per token, 1 or 0 at forced ones unless they are jumped."""
-        base = self.base.accept_at(outputs, depth)
-        if self.treatment is Forced.JUMPED:
-            return base
-        return np.where(self._forced(outputs), float(self.treatment is Forced.ACCEPTED), base)
+        """Probability per token: 1 where a known grammar forces it, 0 within calls where nothing is drafted."""
+        accept = self.base.accept_at(outputs, depth)
+        if self.constraint.mode is GrammarMode.ACCEPT:
+            return np.where(self.constraint.forced_in(outputs), 1.0, accept)
+        if self.constraint.mode is GrammarMode.NO_DRAFT:
+            return np.where(within_call(outputs), 0.0, accept)
+        return accept
 
     def latent(self, outputs: Outputs) -> F64:
         """The draws of *base*."""
         return self.base.latent(outputs)
 
+    def beside(self, outputs: Outputs, gamma: int) -> Beside:
+        """What the constraint adds."""
+        return self.constraint.beside(outputs, gamma)
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarObserved:
+    """Observed outcomes under a constraint. Raises ValueError for `ACCEPT`.
+
+    What a drafter would have drafted after a forced token that it got wrong was not observed.
+    """
+
+    base: AcceptanceModel
+    constraint: Constraint
+
+    def __post_init__(self) -> None:
+        if self.constraint.mode is GrammarMode.ACCEPT:
+            raise ValueError("grammar accept needs acceptance probabilities, not drafts measured on recorded tokens")
+
     def potential(self, outputs: Outputs, gamma: int) -> Potential:
-        """Sampled outcome of a round from every token; jumped tokens count as drafted and accepted."""
-        plain = ThresholdModel.potential(self, outputs, gamma)
-        if self.treatment is not Forced.JUMPED:
-            return plain
-        end = np.arange(len(outputs.labels)) + outputs.left
-        after = np.arange(len(outputs.labels)) + plain.accepted + 1
-        jumped = _forced_run(self._forced(outputs), end)[np.minimum(after, len(outputs.labels) - 1)]
-        jumped = np.where(after < end, jumped, 0)
-        return Potential(
-            (plain.accepted + jumped).astype(np.int16), np.minimum(plain.drafted + jumped, 2**15 - 1).astype(np.int16)
-        )
-
-    def _forced(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
-        share = np.array(self.forced_share)[outputs.labels]
-        return uniform_per_token(outputs, "grammar") < share
+        """The observed outcomes with what the constraint adds."""
+        found = replace(self.base.potential(outputs, gamma), beside=self.constraint.beside(outputs, gamma))
+        if self.constraint.mode is not GrammarMode.NO_DRAFT:
+            return found
+        within = within_call(outputs)
+        accepted = np.minimum(found.accepted, _run(~within, outputs))
+        return replace(found, accepted=accepted, drafted=np.where(within, 0, found.drafted).astype(np.int16))
 
 
-def _forced_run(forced: npt.NDArray[np.bool_], end: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def within_call(outputs: Outputs) -> Bools:
+    """Tokens of a call but for the one that opens it: those that a grammar governs."""
+    schema = _SCHEMA[outputs.labels]
+    before = np.roll(schema, 1)
+    before[outputs.position == 0] = False
+    within: Bools = schema & before
+    return within
+
+
+def forced_run(forced: Bools, outputs: Outputs) -> I16:
     """Per token the number of forced tokens from it on, within its output."""
-    tokens = len(forced)
-    free = np.where(forced, tokens, np.arange(tokens))
-    next_free = np.minimum.accumulate(free[::-1])[::-1] if tokens else free
-    return np.minimum(next_free, end) - np.arange(tokens)
+    return _run(forced, outputs)
+
+
+def _run(chosen: Bools, outputs: Outputs) -> I16:
+    tokens = len(chosen)
+    other = np.where(chosen, tokens, np.arange(tokens))
+    following = np.minimum.accumulate(other[::-1])[::-1] if tokens else other
+    return np.minimum(np.minimum(following - np.arange(tokens), outputs.left), 2**15 - 1).astype(np.int16)

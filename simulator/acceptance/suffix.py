@@ -8,12 +8,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator.acceptance.base import I64, Potential, check_gamma
-from simulator.acceptance.suffixtree import NOTHING, Draft, SuffixTree
 from simulator.acceptance.tokens import I32, RecordedTokens
+
+if TYPE_CHECKING:
+    from simulator.acceptance.suffixsearch import Rules, Text
+
+I16 = npt.NDArray[np.int16]
+
+READ_TOKENS = 256
+"""Context tokens read at once: bounds the room kept for strings, changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,101 +57,85 @@ class SuffixDecoding:
         Outputs are taken to run one after another in the order given. Another depth may pick another draft, so a
         deeper outcome must not be cut to get a shallower one.
         """
+        from simulator.acceptance.suffixsearch import Rules  # compiled code: loaded where it is used
+
         for gamma in gammas:
             check_gamma(gamma)
         limits = (np.arange(1, self.max_tree_depth) * self.max_spec_factor + 1e-6).astype(np.int64)
+        rules = Rules(limits, float(self.min_token_prob), np.array(gammas, dtype=np.int64))
         shared = _Shared(recorded, self.max_tree_depth, self.max_cached_requests)
-        rows: list[list[tuple[int, int]]] = []
+        parts = [np.zeros((0, len(gammas), 2), dtype=np.int16)]
         for tokens in recorded:
             owner = np.searchsorted(tokens.offsets, tokens.output_start, side="right") - 1
             for text in np.unique(owner).tolist():
-                rows += self._run(tokens, text, np.flatnonzero(owner == text), shared, limits, gammas)
-        outcomes = np.array(rows, dtype=np.int16).reshape(-1, len(gammas), 2)
+                parts += self._run(tokens, text, np.flatnonzero(owner == text), shared, rules)
+        outcomes = np.concatenate(parts)
         return {gamma: Potential(outcomes[:, at, 0], outcomes[:, at, 1]) for at, gamma in enumerate(gammas)}
 
-    def _run(
-        self, tokens: RecordedTokens, text: int, outputs: I64, shared: _Shared, limits: I64, gammas: Sequence[int]
-    ) -> list[list[tuple[int, int]]]:
-        """Accepted and drafted tokens at each depth before each token of the *outputs* of *text*."""
+    def _run(self, tokens: RecordedTokens, text: int, outputs: I64, shared: _Shared, rules: Rules) -> list[I16]:
+        """Accepted and drafted tokens at each depth before each token of the *outputs* of *text*, output by output."""
+        from simulator.acceptance.suffixsearch import Drafts, Text, decode, read
+
         low = int(tokens.offsets[text])
         bounds = [(int(tokens.output_start[a]) - low, int(tokens.output_end[a]) - low) for a in outputs]
-        ids = tokens.ids[low : low + bounds[-1][1]]
-        own = SuffixTree(ids, np.zeros(1, dtype=np.int64), self.max_tree_depth)
-        own.fill(0, bounds[0][0])
-        counted = bounds[0][0]
-        rows = []
+        own = Text.of(np.ascontiguousarray(tokens.ids[low : low + bounds[-1][1]], dtype=np.int32), self.max_tree_depth)
+        drafts = Drafts.none(rules.gammas)
+        counted = 0
+        parts = []
         for start, end in bounds:
-            shared.begin()
-            for at in range(counted, start):
-                own.append(at, 0)
-            for at in range(start, end):
-                drafts = self._best(own, shared, at, limits, gammas)
-                following = ids[at : end - 1]
-                rows.append([(_agreeing(draft.tokens, following), len(draft.tokens)) for draft in drafts])
-                own.append(at, 0)
-                shared.append()
+            for first in range(counted, start, READ_TOKENS):
+                own = own.with_room(READ_TOKENS)
+                read(own, first, min(first + READ_TOKENS, start))
+            own = own.with_room(end - start)
+            rows = np.zeros((end - start, len(rules.gammas), 2), dtype=np.int16)
+            begin, lead = shared.begin()
+            decode(own, shared.text, (start, end), (begin, lead), rules, drafts, rows)
+            parts.append(rows)
             counted = end
-        return rows
-
-    def _best(self, own: SuffixTree, shared: _Shared, at: int, limits: I64, gammas: Sequence[int]) -> list[Draft]:
-        matches = min(self.max_tree_depth, at) - 1
-        if matches < 1:
-            return [NOTHING] * len(gammas)
-        from_request = own.drafts(at - 1, matches, limits, self.min_token_prob, gammas)
-        from_outputs = shared.drafts(matches, limits, self.min_token_prob, gammas)
-        pairs = zip(from_request, from_outputs, strict=True)
-        return [one if one.score >= other.score else other for one, other in pairs]
+        return parts
 
 
 class _Shared:
     """All outputs so far, each led by the context tokens that its first matches need."""
 
     def __init__(self, recorded: Iterable[RecordedTokens], depth: int, max_cached: int) -> None:
+        from simulator.acceptance.suffixsearch import Text
+
         pieces: list[I32] = [np.zeros(0, dtype=np.int32)]
         leads: list[int] = []
-        for tokens in recorded:
+        for tokens in recorded if max_cached else ():
             owner = np.searchsorted(tokens.offsets, tokens.output_start, side="right") - 1
             lead = np.minimum(tokens.output_start - tokens.offsets[owner], depth - 1)
             bounds = zip((tokens.output_start - lead).tolist(), tokens.output_end.tolist(), strict=True)
             pieces += [tokens.ids[low:high] for low, high in bounds]
             leads += lead.tolist()
-        starts = np.cumsum([piece.size for piece in pieces], dtype=np.int64)
+        ends = np.cumsum([piece.size for piece in pieces], dtype=np.int64)
         self._max_cached = max_cached
-        self._begin = starts[:-1] + np.array(leads, dtype=np.int64)
-        self._end = starts[1:]
-        self._tree = SuffixTree(np.concatenate(pieces), starts[:-1], depth) if max_cached else None
+        self._leads = leads
+        self._begin = (ends[:-1] + np.array(leads, dtype=np.int64)).tolist()
+        self._end = ends[1:].tolist()
         self._cached: deque[int] = deque()
         self._output = -1
-        self._start = self._at = 0
+        self.text: Text = Text.of(np.concatenate(pieces).astype(np.int32), depth)
 
-    def begin(self) -> None:
-        """Go on to the next output, dropping the oldest ones beyond the limit."""
+    def begin(self) -> tuple[int, int]:
+        """Go on to the next output, dropping the oldest ones beyond the limit: where it starts, and its context."""
+        from simulator.acceptance.suffixtree import remove
+
         self._output += 1
-        self._start = self._at = int(self._begin[self._output])
-        if self._tree is None:
-            return
+        if not self._max_cached:
+            return 0, 0
         self._cached.append(self._output)
         while len(self._cached) > self._max_cached:
             oldest = self._cached.popleft()
-            self._tree.remove(int(self._begin[oldest]), int(self._end[oldest]))
-
-    def append(self) -> None:
-        """Count the output's next token."""
-        if self._tree is not None:
-            self._tree.append(self._at, self._start)
-        self._at += 1
-
-    def drafts(self, matches: int, limits: I64, min_token_prob: float, gammas: Sequence[int]) -> list[Draft]:
-        """The best continuation of the output so far, found in outputs, at each depth."""
-        if self._tree is None:
-            return [NOTHING] * len(gammas)
-        return self._tree.drafts(self._at - 1, matches, limits, min_token_prob, gammas)
-
-
-def _agreeing(draft: I32, following: I32) -> int:
-    """Leading tokens of *draft* that equal *following*; drafts hold no hidden tokens."""
-    length = min(len(draft), len(following))
-    if not length:
-        return 0
-    differs = (draft[:length] != following[:length]).nonzero()[0]
-    return int(differs[0]) if len(differs) else length
+            remove(
+                self.text.nodes,
+                self.text.slots,
+                self.text.ids,
+                self._begin[oldest],
+                self._end[oldest],
+                len(self.text.ending),
+            )
+        begin = self._begin[self._output]
+        self.text = self.text.with_room(self._end[self._output] - begin)
+        return begin, self._leads[self._output]

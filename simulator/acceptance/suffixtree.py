@@ -1,173 +1,191 @@
-"""Counts of all token strings up to a depth, with the likeliest continuation of each: a suffix tree laid out in arrays.
+"""Counts of all token strings up to a depth, with the likeliest continuation of each, kept as a growing text is read.
 
-Strings are numbered beforehand over a text that is known in full; the counts then follow the text as it grows.
+A string that occurred once is not spelled out: its node points into the text, and gets a child only when the string
+occurs again. So work and memory follow what is repeated, not the text's length times the depth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from simulator.acceptance.base import I64
-from simulator.acceptance.tokens import I32
+from simulator.acceptance.compiled import compiled
+
+I32 = npt.NDArray[np.int32]
+
+ROOT = 0
+TOKEN, PARENT, COUNT, BEST, AT, END, CHILD, SIBLING = range(8)
+"""Columns of a node. BEST: the likeliest child, -1 for none. AT: position of the node's last token where the string
+occurred once, -1 once its continuation is a child; END: end of the sequence that AT lies in. CHILD and SIBLING link
+a node's children."""
+
+_MIX_NODE = 0x1E3779B97F4A7C15
+_MIX_TOKEN = 0x2545F4914F6CDD1D
 
 
-class Draft(NamedTuple):
-    """Tokens proposed, and the sum of their estimated probabilities."""
+class SuffixTree(NamedTuple):
+    """Nodes, and a hash table of their numbers by parent and token.
 
-    tokens: I32
-    score: float
-
-
-NOTHING = Draft(np.zeros(0, dtype=np.int32), 0.0)
-
-
-class SuffixTree:
-    """The strings of 1 .. *depth* tokens within pieces of *ids*; *starts* holds where the pieces start.
-
-    It starts empty: `fill` and `append` count strings, `remove` takes a counted range back. Memory and the numbering
-    take depth times the tokens. Strings with a negative id are left out.
+    Node 0 is the empty string; its COUNT is the number of nodes.
     """
 
-    def __init__(self, ids: I32, starts: I64, depth: int) -> None:
-        self._depth = depth
-        self._node = np.full((len(ids), depth), -1, dtype=np.int32)
-        token: list[I32] = []
-        base, nodes = int(ids.max(initial=0)) + 1, 0
-        before = np.zeros(len(ids), dtype=np.int64)
-        for length in range(depth):
-            valid = np.flatnonzero((before >= 0) & (ids >= 0))
-            found, rank = np.unique(before[valid] * base + ids[valid], return_inverse=True)
-            self._node[valid, length] = rank + nodes
-            token.append((found % base).astype(np.int32))
-            nodes += len(found)
-            before = np.roll(self._node[:, length].astype(np.int64), 1)
-            before[starts[starts < len(ids)]] = -1
-        self._token = np.concatenate(token)
-        self._count = np.zeros(max(nodes, 1), dtype=np.int32)
-        self._best = np.full(len(self._count), -1, dtype=np.int32)
-        self._family: tuple[I32, I64] | None = None
+    nodes: I32
+    """One row a node, with the columns above."""
+    slots: I32
+    """Node numbers, -1 where free; a power of two of them."""
 
-    def fill(self, low: int, high: int) -> None:
-        """Count the strings within positions *low* .. *high* - 1. The tree must be empty."""
-        for length in range(min(self._depth, high - low)):
-            nodes = self._node[low + length : high, length]
-            known = nodes >= 0
-            np.add.at(self._count, nodes[known], 1)
-            if length:
-                self._choose_first_fill(self._node[low + length - 1 : high - 1, length - 1][known], nodes[known])
+    @classmethod
+    def empty(cls) -> SuffixTree:
+        """A tree that has read nothing."""
+        return _sized(np.array([[-1, -1, 1, -1, -1, -1, -1, -1]], dtype=np.int32), 1, 1024)
 
-    def _choose_first_fill(self, parents: I32, children: I32) -> None:
-        """Set the best child of each parent: of the most counted the last to get there, at count 1 the first."""
-        if not len(children):
-            return
-        when = np.arange(len(children))
-        count = self._count[children]
-        order = np.lexsort((np.where(count > 1, when, -when), count, parents))
-        last = np.ones(len(order), dtype=np.bool_)
-        last[:-1] = parents[order[1:]] != parents[order[:-1]]
-        self._best[parents[order[last]]] = children[order[last]]
+    def with_room(self, more: int) -> SuffixTree:
+        """The same tree with room for *more* nodes: this one, or one that takes its place."""
+        used = int(self.nodes[ROOT, COUNT])
+        return self if used + more <= len(self.nodes) else _sized(self.nodes, used, 2 * (used + more))
 
-    def append(self, at: int, start: int) -> None:
-        """Count the strings that end at position *at* of the sequence that starts at *start*."""
-        nodes = self._node[at, : min(self._depth, at - start + 1)]
-        nodes = nodes[nodes >= 0]
-        length = len(nodes)
-        self._count[nodes] += 1
-        if length <= 1:
-            return
-        parents, children = self._node[at - 1, : length - 1], nodes[1:]
-        best = self._best[parents]
-        count = self._count[children]
-        ahead = np.where(best >= 0, self._count[best], 0)
-        better = (count > ahead) | ((count == ahead) & (count > 1))
-        self._best[parents[better]] = children[better]
 
-    def remove(self, low: int, high: int) -> None:
-        """Take back the strings of the sequence at positions *low* .. *high* - 1.
+def _sized(nodes: I32, used: int, room: int) -> SuffixTree:
+    rows = np.empty((room, 8), dtype=np.int32)
+    rows[:used] = nodes[:used]
+    slots = np.full(1 << (2 * room - 1).bit_length(), -1, dtype=np.int32)
+    _hash_all(rows, slots)
+    return SuffixTree(rows, slots)
 
-        Where a parent's best child is then no longer the most counted, the first of the most counted takes its place.
-        """
-        touched: list[I32] = []
-        for length in range(min(self._depth, high - low)):
-            nodes = self._node[low + length : high, length]
-            known = nodes >= 0
-            np.subtract.at(self._count, nodes[known], 1)
-            if length:
-                touched.append(self._node[low + length - 1 : high - 1, length - 1][known])
-        for parent in np.unique(np.concatenate(touched)) if touched else ():
-            self._choose_again(int(parent))
 
-    def _choose_again(self, parent: int) -> None:
-        children, bounds = self._children()
-        own = children[bounds[parent] : bounds[parent + 1]]
-        count = self._count[own]
-        top = count.max(initial=0)
-        if top == 0:
-            self._best[parent] = -1
-        elif self._count[self._best[parent]] < top:
-            self._best[parent] = own[int(np.argmax(count))]
+@compiled
+def _slot(nodes: I32, slots: I32, parent: int, token: int) -> int:
+    """The slot of a child, or the free one where it belongs."""
+    mask = len(slots) - 1
+    mixed = parent * _MIX_NODE + token * _MIX_TOKEN
+    at = (mixed ^ (mixed >> 31)) & mask
+    while slots[at] >= 0 and (nodes[slots[at], PARENT] != parent or nodes[slots[at], TOKEN] != token):
+        at = (at + 1) & mask
+    return at
 
-    def _children(self) -> tuple[I32, I64]:
-        if self._family is None:
-            pairs = [
-                np.unique(np.stack([self._node[:-1, k - 1], self._node[1:, k]])[:, self._node[1:, k] >= 0], axis=1)
-                for k in range(1, self._depth)
-            ]
-            parents, children = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), dtype=np.int32)
-            order = np.argsort(parents, kind="stable")
-            bounds = np.searchsorted(parents[order], np.arange(len(self._count) + 1)).astype(np.int64)
-            self._family = (children[order], bounds)
-        return self._family
 
-    def drafts(self, at: int, matches: int, limits: I64, min_token_prob: float, gammas: Sequence[int]) -> list[Draft]:
-        """The best continuation after position *at* over suffixes of 1 .. *matches* tokens, at each of *gammas*.
+@compiled
+def _hash_all(nodes: I32, slots: I32) -> None:
+    for node in range(1, nodes[ROOT, COUNT]):
+        slots[_slot(nodes, slots, nodes[node, PARENT], nodes[node, TOKEN])] = node
 
-        A suffix of m tokens drafts ``limits[m - 1]`` tokens at most and no more than the depth, the likeliest next
-        token each time, while the product of their shares stays at *min_token_prob* or above. The greatest sum of these
-        products wins, the longest suffix of equals.
-        """
-        nodes = self._node[at, :matches]
-        known = int(np.count_nonzero((nodes >= 0) & (self._count[nodes] > 0)))
-        nodes = nodes[:known]
-        following = self._best[nodes]
-        first = np.where(following >= 0, self._count[following] / self._count[nodes], 0.0)
-        if not known or first.max() < min_token_prob:
-            return [NOTHING] * len(gammas)
-        # no token of a draft is likelier than its first, so a draft's sum stays below first times its length
-        most = (first * (1 + 1e-9))[:, None] * np.minimum(limits[:known, None], np.array(gammas))
-        scores = np.zeros(len(gammas))
-        paths: list[list[int]] = [[]] * len(gammas)
-        while True:
-            open_suffixes = np.flatnonzero((most > scores).any(axis=1))
-            if not open_suffixes.size:
-                break
-            longest = int(open_suffixes[-1])
-            most = most[:longest]
-            path, sums = self._walk(int(nodes[longest]), min(int(limits[longest]), max(gammas)), min_token_prob)
-            for which, gamma in enumerate(gammas):
-                score = sums[min(gamma, len(path))]
-                if score > scores[which]:
-                    scores[which], paths[which] = score, path[:gamma]
-        pairs = zip(paths, scores.tolist(), strict=True)
-        return [Draft(self._token[path], score) if path else NOTHING for path, score in pairs]
 
-    def _walk(self, node: int, limit: int, min_token_prob: float) -> tuple[list[int], list[float]]:
-        """The likeliest continuation of a string, and the sums of probabilities of its first 0, 1, ... tokens."""
-        path: list[int] = []
-        sums = [0.0]
-        probability = 1.0
-        count, best = self._count, self._best
-        while len(path) < limit:
-            following = int(best[node])
-            if following < 0:
-                break
-            probability = probability * int(count[following]) / int(count[node])
-            if probability < min_token_prob:
-                break
-            node = following
-            path.append(node)
-            sums.append(sums[-1] + probability)
-        return path, sums
+@compiled
+def child_of(nodes: I32, slots: I32, node: int, token: int) -> int:
+    """The child of *node* by *token*, -1 if there is none."""
+    child: int = nodes[node, BEST]
+    if child < 0 or nodes[child, TOKEN] != token:
+        child = slots[_slot(nodes, slots, node, token)]
+    return child
+
+
+@compiled
+def _add_child(nodes: I32, slots: I32, parent: int, token: int, at: int, end: int) -> int:
+    """A new child, counted once: its string ends at *at* of the sequence that ends at *end*."""
+    node: int = nodes[ROOT, COUNT]
+    nodes[ROOT, COUNT] += 1
+    nodes[node, TOKEN] = token
+    nodes[node, PARENT] = parent
+    nodes[node, COUNT] = 1
+    nodes[node, BEST] = -1
+    nodes[node, AT] = at
+    nodes[node, END] = end
+    nodes[node, CHILD] = -1
+    nodes[node, SIBLING] = nodes[parent, CHILD]
+    nodes[parent, CHILD] = node
+    slots[_slot(nodes, slots, parent, token)] = node
+    return node
+
+
+@compiled
+def _count_child(nodes: I32, slots: I32, ids: I32, node: int, at: int, end: int, length: int, depth: int) -> int:
+    """Count the string of *length* tokens, child of *node*, that ends at *at*.
+
+    Returns its node, or -1 where it occurs for the first time or may not grow.
+    """
+    child = child_of(nodes, slots, node, ids[at])
+    if child < 0:
+        child = _add_child(nodes, slots, node, ids[at], at, end)
+        grows = False
+    else:
+        nodes[child, COUNT] += 1
+        earlier = nodes[child, AT]
+        grows = length < depth and not (earlier >= 0 and nodes[child, COUNT] == 1)
+        if earlier >= 0 and nodes[child, COUNT] == 1:
+            nodes[child, AT] = at
+            nodes[child, END] = end
+        elif earlier >= 0:
+            nodes[child, AT] = -1
+            following = earlier + 1
+            if length < depth and following < nodes[child, END] and ids[following] >= 0:
+                nodes[child, BEST] = _add_child(nodes, slots, child, ids[following], following, nodes[child, END])
+    if node != ROOT:
+        count, best = nodes[child, COUNT], nodes[node, BEST]
+        ahead = nodes[best, COUNT] if best >= 0 else 0
+        if count > ahead or (count == ahead and count > 1):
+            nodes[node, BEST] = child
+    return child if grows else -1
+
+
+@compiled
+def append(nodes: I32, slots: I32, ids: I32, at: int, end: int, ending: I32) -> None:
+    """Count the strings that end at position *at* of a sequence that ends at *end*.
+
+    ``ending[m]`` is the node of the string of the m tokens before *at*, -1 where that occurred once only or begins
+    before the sequence; it is brought up to *at*. There must be room for as many nodes as the depth.
+    """
+    if ids[at] < 0:
+        ending[1:] = -1
+        return
+    depth = len(ending)
+    for length in range(depth, 0, -1):
+        node = ending[length - 1]
+        grown = _count_child(nodes, slots, ids, node, at, end, length, depth) if node >= 0 else -1
+        if length < depth:
+            ending[length] = grown
+
+
+@compiled
+def restart(ending: I32) -> None:
+    """Set *ending* to what it is before a sequence."""
+    ending[:] = -1
+    ending[0] = ROOT
+
+
+@compiled
+def remove(nodes: I32, slots: I32, ids: I32, start: int, end: int, depth: int) -> None:
+    """Take back the strings of the sequence from *start* to *end*.
+
+    Where a node's best child is then no longer the most counted, the most counted one of the lowest token takes its
+    place.
+    """
+    for recount in (True, False):
+        for first in range(start, end):
+            node = ROOT
+            for at in range(first, min(first + depth, end)):
+                child = child_of(nodes, slots, node, ids[at]) if ids[at] >= 0 else -1
+                if child < 0:
+                    break
+                if recount:
+                    nodes[child, COUNT] -= 1
+                elif node != ROOT and child == nodes[node, BEST]:
+                    _choose_again(nodes, node)
+                if nodes[child, AT] >= 0:
+                    break
+                node = child
+
+
+@compiled
+def _choose_again(nodes: I32, node: int) -> None:
+    top, best = 0, -1
+    child = nodes[node, CHILD]
+    while child >= 0:
+        count = nodes[child, COUNT]
+        if count > top or (count == top and best >= 0 and nodes[child, TOKEN] < nodes[best, TOKEN]):
+            top, best = count, child
+        child = nodes[child, SIBLING]
+    chosen = nodes[node, BEST]
+    if top == 0 or chosen < 0 or nodes[chosen, COUNT] < top:
+        nodes[node, BEST] = best

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from simulator.acceptance.base import F64, Outputs, check_gamma
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.law import tau
+from simulator.roots import find_root
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass, SubClass
 
 
@@ -95,4 +95,4 @@ def alpha_of_acceptance_length(acceptance_length: float, gamma: int) -> float:
     if gamma == 0 or not 1 <= acceptance_length <= gamma + 1:
         raise ValueError(f"acceptance length {acceptance_length} needs 1..gamma + 1 and gamma >= 1, not {gamma}")
     wanted = acceptance_length - 1
-    return float(brentq(lambda alpha: tau(1 - float(alpha), gamma) - wanted, 0.0, 1.0, xtol=1e-15))
+    return find_root(lambda alpha: tau(1 - alpha, gamma) - wanted, 0.0, 1.0, xtol=1e-15)

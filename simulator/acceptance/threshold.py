@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from simulator.acceptance.base import F64, I16, Outputs, Potential, check_gamma
+from simulator.acceptance.base import F64, I16, NOTHING_BESIDE, Beside, Outputs, Potential, check_gamma
 from simulator.rng import key, uniform
 
 
@@ -38,12 +38,18 @@ class ThresholdModel(ABC):
         """A uniform number per token, in [0, 1)."""
         return uniform_per_token(outputs, "acceptance")
 
+    def beside(self, outputs: Outputs, gamma: int) -> Beside:  # noqa: ARG002
+        """What rounds of *gamma* drafts verify beside drafts; nothing unless a subclass says otherwise."""
+        return NOTHING_BESIDE
+
     def potential(self, outputs: Outputs, gamma: int) -> Potential:
         """Sampled outcome of a round of *gamma* drafts from every token."""
         check_gamma(gamma)
         accepted = first_refusal(self.latent(outputs), [self.accept_at(outputs, i) for i in range(gamma)])
         within = np.minimum(accepted, np.minimum(outputs.left - 1, gamma)).astype(np.int16)
-        return Potential(within, np.full(len(within), gamma, dtype=np.int16))
+        drafted = np.full(len(within), gamma, dtype=np.int16)
+        beside = self.beside(outputs, gamma)
+        return Potential(within, drafted if beside.idle is None else drafted - beside.idle, beside)
 
 
 def first_refusal(latent: F64, accept: list[F64]) -> I16:

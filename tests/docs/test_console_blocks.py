@@ -1,48 +1,36 @@
-"""What the documents show as console output is what the commands print.
+"""What the documents show as output of commands and of Python is what they print.
 
-``python -m tests.docs.test_console_blocks`` writes the present output into the documents.
+``python -m tests.docs.test_console_blocks [PAGE...]`` writes the present output into the documents.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"```console\n\$ simtool (?P<args>[^\n]*)\n(?P<output>.*?)```", re.DOTALL)
-DOCUMENTS = [
-    path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if BLOCK.search(path.read_text())
-]
+from tests.docs.pages import ROOT, name_of, pages
+from tests.docs.running import rewritten, runs
+
+RUN = [page for page in pages() if runs(page.read_text(encoding="utf-8"))]
 
 
-def output_of(args: str) -> str:
-    env = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "simtool", *shlex.split(args)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env, check=True)  # noqa: S603
-    return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines())
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_shown_output_is_real(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == rewritten(page)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_shown_output_is_real(document: Path) -> None:
-    for block in BLOCK.finditer(document.read_text()):
-        assert block["output"] == output_of(block["args"])
+def test_the_first_pages_show_output() -> None:
+    assert {ROOT / "README.md", ROOT / "README.ko.md"} <= set(RUN)
 
 
-def test_some_document_shows_output() -> None:
-    assert ROOT / "README.md" in DOCUMENTS
-
-
-def rewrite() -> None:
-    for document in DOCUMENTS:
-        text = document.read_text()
-        document.write_text(BLOCK.sub(lambda m: f"```console\n$ simtool {m['args']}\n{output_of(m['args'])}```", text))
+def rewrite(wanted: list[str]) -> None:
+    """Write the present output into the pages *wanted*, or into all."""
+    for page in RUN:
+        if not wanted or name_of(page) in wanted:
+            page.write_text(rewritten(page), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    rewrite()
+    rewrite(sys.argv[1:])

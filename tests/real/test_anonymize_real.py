@@ -18,7 +18,11 @@ SOURCES = {
     "coding with a hidden prompt head": "claude-code",
     "command line with reasoning": "agent-sessions-fixtures",
     "runs with sub-agents and times": "openhands",
+    "agents with shared system prompts": "tau2-bench",
+    "lengths and blocks only": "mooncake",
 }
+SAY_NOTHING = {"mooncake"}
+"""Sources that hold no text that an anonymized trace could repeat."""
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -27,5 +31,6 @@ def test_real_recordings_say_nothing_and_replay_the_same(name: str, tmp_path: Pa
     sessions = read_sessions([str(TRACES / SOURCES[name])], ReadLog(skip_invalid=True))
     write_trace(islice(sessions, 25), source, ReadLog())
     anonymize(source, target)
-    assert_says_nothing(source, target)
+    if SOURCES[name] not in SAY_NOTHING:
+        assert_says_nothing(source, target)
     assert_replays_the_same(source, target)

@@ -8,7 +8,8 @@ from scenarios.load import resolve_load
 from scenarios.options import CostOptions, LoadOptions, PlatformOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import resolve_platform
-from scenarios.recording import ReadOptions, load_workload, open_recording
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import load_workload, open_recording
 from simulator.cluster import ClusterConfig
 from simulator.metrics import conservation, hit_rates
 from simulator.replay import ReplayConfig, run

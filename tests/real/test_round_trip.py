@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from scenarios.outputformat import detected_format
-from scenarios.recording import ReadOptions, session_tagger
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import session_tagger
 from simulator.prefix import BlockPaths
 from simulator.workload import Workload, WorkloadBuilder
 from tests.shared import TRACES

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scenarios.recording import ReadOptions
+from scenarios.readoptions import ReadOptions
 from scenarios.tagging import tag_recording
 from tests.shared import TRACES
 from tests.simtool.run import simtool

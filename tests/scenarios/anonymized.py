@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -10,17 +11,25 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from scenarios.ask import Asked, ask
+from scenarios.ask import ask
 from scenarios.convert import convert_anonymized
-from scenarios.options import PlatformOptions, ReplayOptions
-from scenarios.recording import ReadOptions
+from scenarios.options import LoadOptions, PlatformOptions, ReplayOptions
+from scenarios.readoptions import ReadOptions
+from simulator.gateconfig import GateConfig
 from traces.model import Session
 from traces.readlog import ReadLog
 from traces.registry import read_sessions
 
 WINDOW = 8
 _FIXED = {"length", "opaque", "rejected", *"DNKVTPRF"}
-_NUMBERED = re.compile(r"(s|t|a|m|tool)\d+")
+_NAME = re.compile(r"(a|m|tool)\d+|~[0-9a-f]{16}")
+SAMPLED = (
+    (0, ReplayOptions()),
+    (1, ReplayOptions(nu=1.5)),
+    (4, ReplayOptions(seed=7)),
+    (8, ReplayOptions(gate=GateConfig(pass_call=0.6, pass_answer=0.8), load=LoadOptions(tool_waits="drawn"))),
+)
+"""Depths, each with other things that are drawn."""
 _COLUMNS = ("prompt_tokens", "output_tokens", "labels", "hit_tokens", "first_token_s", "finish_s", "prefill_gpu_s")
 
 
@@ -41,11 +50,11 @@ def strings(value: object) -> Iterator[str]:
 
 
 def assert_says_nothing(source: Path, target: Path, kept: frozenset[str] = frozenset()) -> None:
-    """Every text is a number under a neutral letter, and none repeats WINDOW characters of the source."""
+    """Every text is a number under a neutral letter or a hash, and none repeats WINDOW characters of the source."""
     sessions = [json.loads(line) for line in target.read_bytes().splitlines()[1:]]
     assert sessions
     texts = [text for text in strings(sessions) if text not in kept]
-    assert all(text in _FIXED or _NUMBERED.fullmatch(text) for text in texts)
+    assert all(text in _FIXED or _NAME.fullmatch(text) for text in texts)
     log = ReadLog(skip_invalid=True)
     said = "\0".join(text for one in read_sessions([str(source)], log) for text in strings(_plain(one)))
     assert len(said) > 100
@@ -58,14 +67,13 @@ def _plain(session: Session) -> object:
 
 
 def assert_replays_the_same(source: Path, target: Path, options: ReadOptions | None = None) -> None:
-    """Equal columns of a replay without speculation, whose draws go by the sessions' names."""
-    first, second = (_replayed(path, options or ReadOptions()) for path in (source, target))
-    for name in _COLUMNS:
-        assert np.array_equal(getattr(first.replay, name), getattr(second.replay, name), equal_nan=True), name
-    assert first.answer.replay == second.answer.replay
-    assert int(first.replay.hit_tokens.sum()) > 0
-
-
-def _replayed(path: Path, options: ReadOptions) -> Asked:
-    platform = PlatformOptions(num_speculative_tokens=0)
-    return ask([str(path)], options, ReplayOptions(platform=platform))
+    """Equal columns and figures of replays without speculation, at sampled acceptance, and of all that is drawn."""
+    for gamma, asked in SAMPLED:
+        replay = dataclasses.replace(asked, platform=PlatformOptions(num_speculative_tokens=gamma))
+        first, second = (ask([str(path)], options or ReadOptions(), replay) for path in (source, target))
+        for name in _COLUMNS:
+            columns = getattr(first.replay, name), getattr(second.replay, name)
+            assert np.array_equal(*columns, equal_nan=True), (gamma, name)
+        assert first.answer.replay == second.answer.replay
+        assert first.answer.verdict == second.answer.verdict
+        assert int(first.replay.hit_tokens.sum()) > 0

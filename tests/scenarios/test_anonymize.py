@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from scenarios.anonymize import Anonymizer
-from scenarios.recording import ReadOptions, load_workload, open_recording, session_tagger
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import load_workload, open_recording, session_tagger
 from tests.scenarios.anonymized import anonymize, assert_replays_the_same, assert_says_nothing
 from tests.shared import AGENT_LOOP
 from tests.tokenclass.sessions import CALL, RESULT, conversation, one_turn, say
@@ -30,6 +31,7 @@ from traces.model import (
 )
 from traces.readlog import ReadLog
 from traces.registry import read_sessions
+from traces.store import write_trace
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +97,10 @@ def test_what_is_not_text_stays() -> None:
     assert (found.final.accepted_per_round, found.final.finish_reason) == ((3, 1), "length")
     assert found.tool_waits == (ToolWait(name="tool1", duration_s=1.5),)
     assert (found.user_wait_s, found.max_tokens, found.model) == (4.0, 99, "m1")
-    assert (first.id, first.start_s, first.messages, first.tools) == ("s1", 9.0, (), ())
-    assert (second.id, second.agent, second.parent) == ("s2", "a1", SpawnLink(session_id="s1", turn_id="t1"))
+    assert (first.start_s, first.messages, first.tools) == (9.0, (), ())
+    assert second.agent == "a1"
+    assert second.parent == SpawnLink(session_id=first.id, turn_id=found.id)
+    assert len({first.id, second.id, "the parent", "the child"}) == 4
     assert stripped(parent, keep_tool_names=True)[0].turns[0].tool_waits[0].name == "look_up"
 
 
@@ -130,6 +134,23 @@ def test_the_blocks_of_a_trace_without_text_keep_their_width_and_sharing() -> No
     assert not {*ids[0], *ids[1]} & {*ids[2], *found[2].turns[0].final.block_ids}
     # Tokens of no known class stay so.
     assert found[0].turns[0].final.output == (OpaqueBlock(tokens=9),)
+
+
+def test_tokens_of_no_known_class_are_drawn_the_same(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.jsonl", tmp_path / "anonymized.jsonl"
+    blocks = (OpaqueBlock(tokens=90, key="the plan"), OpaqueBlock(tokens=40))
+    turns = [
+        Turn(
+            id=name,
+            prompt=LengthPrompt(tokens=100, block_tokens=50, block_ids=(1, number)),
+            attempts=(Attempt(output=blocks),),
+        )
+        for number, name in enumerate(("plan", "act"))
+    ]
+    write_trace([Session(id=f"talk {number}", turns=tuple(turns)) for number in range(6)], source, ReadLog())
+    anonymize(source, target)
+    assert_replays_the_same(source, target)
+    assert b"plan" not in target.read_bytes()
 
 
 def test_hidden_reasoning_keeps_its_length_and_class() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scenarios.expected import expectation, replayed_outputs
 from scenarios.lawcheck import LawCheck, law_check
 from scenarios.options import AcceptanceOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
-from scenarios.recording import ReadOptions
+from scenarios.readoptions import ReadOptions
 from scenarios.setup import Setup, set_up
 from scenarios.stretch import schema_share, stretched
 from simulator import law

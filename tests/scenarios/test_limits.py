@@ -11,7 +11,7 @@ from scenarios.ask import ask
 from scenarios.expected import expectation
 from scenarios.limits import SHARE_RULE, Limit, limits, schema_share, stay_off
 from scenarios.options import AcceptanceOptions, CostOptions, LoadOptions, PlatformOptions, ReplayOptions
-from scenarios.recording import ReadOptions
+from scenarios.readoptions import ReadOptions
 from scenarios.setup import set_up
 from simulator import law
 from simulator.acceptance.base import Outputs

@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from scenarios.recording import ReadOptions, load_workload, open_recording
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import load_workload, open_recording
 from scenarios.tagging import tag_recording
 from tests.shared import AGENT_LOOP
 from tests.tokenclass.sessions import one_turn
@@ -46,7 +47,8 @@ def test_a_recording_and_its_table_of_labels_give_the_same_draws(tmp_path: Path)
 
 
 def test_long_outputs_have_the_shares_of_the_recording(tmp_path: Path) -> None:
-    trace = lengths_only(tmp_path / "lengths.jsonl", *[4000] * 60)
+    # The last span of an output is cut: only far longer outputs than spans hold them in their shares.
+    trace = lengths_only(tmp_path / "lengths.jsonl", *[40_000] * 60)
     expected = subclass_shares(SAMPLE, ReadOptions())
     found = subclass_shares(trace, ReadOptions(mix_from=SAMPLE))
     assert found == pytest.approx(expected, abs=0.02)

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios.options import OptionError
-from scenarios.recording import ReadOptions, open_recording, tagged_sessions
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import open_recording, tagged_sessions
 from scenarios.spanlengths import LengthCounts
 from scenarios.tagging import tag_recording
 from scenarios.tagreport import TagReport

@@ -194,6 +194,15 @@ def test_skip_invalid_counts_what_it_leaves_out(cli, tmp_path: Path) -> None:
     assert any("--class-mix" in text for text in document["assumptions"])
 
 
+@pytest.mark.parametrize("command", ["replay", "limits", "law-check", "optimize-gamma"])
+def test_a_platform_that_can_serve_no_prompt_is_refused_with_what_to_change(cli, command: str) -> None:
+    ran = cli(command, SAMPLE, "--max-model-len", "100")
+    assert ran.code == 2
+    said = " ".join(ran.err.replace("│", " ").split())
+    assert "--max-model-len is 100" in said
+    assert "none of the 118 prompts fits" in said
+
+
 def test_the_module_runs_as_a_process() -> None:
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "simtool", "replay", SAMPLE, "-q"], capture_output=True, text=True, check=False

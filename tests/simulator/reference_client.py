@@ -12,6 +12,7 @@ from simulator.replay import ReplayConfig
 from simulator.sessions import SessionMode
 from simulator.workload import Workload
 from tests.simulator.reference_engine import Engine, Seq
+from tokenclass.identity import hashed_name
 
 
 class Client:
@@ -163,7 +164,7 @@ def _sequences(workload: Workload, config: ReplayConfig) -> list[Seq]:
         labels = labels[: max(0, config.engine.max_model_len - prompt)]
         session = workload.session_ids[int(workload.turn_session[turn])]
         draw = attempt - int(workload.turn_attempts[turn])
-        key = rng.key(config.seed, session, workload.turn_ids[turn], draw, "acceptance")
+        key = rng.key(config.seed, hashed_name(session), hashed_name(workload.turn_ids[turn]), draw, "acceptance")
         accepted = drafted = [0] * len(labels)
         if config.acceptance is not None and gamma:
             outputs = Outputs(labels, np.array([0, len(labels)]), np.array([key], np.uint64), np.array([prompt]))

@@ -99,6 +99,8 @@ class Seq:
     rounds: int = 0
     draft_tokens: int = 0
     accepted_tokens: int = 0
+    emitted_s: list[float] = field(default_factory=list)
+    """When each chunk of its output was emitted."""
 
 
 @dataclass
@@ -306,11 +308,13 @@ class Engine:
             seq.draft_tokens += drafts
             seq.accepted_tokens += min(emitted - 1, drafts)
             seq.generated += emitted
+            seq.emitted_s.append(now)
         for seq, chunk in step.chunks:
             seq.computed += chunk
             if seq.computed == seq.target:
                 seq.decoding = True
                 seq.generated += 1
+                seq.emitted_s.append(now)
                 if np.isnan(seq.first_token_s):
                     seq.first_token_s = now
         done = [seq for seq in self.running if seq.decoding and seq.generated >= seq.output]

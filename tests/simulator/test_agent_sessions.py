@@ -10,7 +10,8 @@ import pytest
 from simulator.arrivals import HOUR_S, profile_starts
 from simulator.config import EngineConfig
 from simulator.cost import DeclaredCost
-from simulator.gate import GateConfig, GiveUp, RetryPrompt, gated, measured_nu, parse_gate
+from simulator.gate import gated, measured_nu
+from simulator.gateconfig import GateConfig, GiveUp, RetryPrompt, parse_gate
 from simulator.replay import Replay, ReplayConfig, run
 from simulator.sessions import LoadConfig, SessionMode, ToolWaits, turn_waits
 from simulator.toolruns import ToolRuns
@@ -127,9 +128,73 @@ def test_gates_are_written_in_one_line() -> None:
         pass_call=0.9, pass_answer=0.95, max_draws=3, prompt=RetryPrompt.APPENDED, error_tokens=40,
         give_up=GiveUp.FAIL, gate_s=0.05, gate_gpu_s=0.005,
     )  # fmt: skip
-    for text in ("call=2", "calls=0.5", "call", "draws=0", "best-of=2,draws=3", "call=0"):
+    for text in (
+        "call=2", "calls=0.5", "call", "draws=0", "best-of=2,draws=3", "call=0", "schema=0", "gpu-ms:tests=5",
+        "answer:x=1", "schema=0.5,schema:call=0.6", "give-up=stop",
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="--gate"):
             parse_gate(text)
+
+
+def calling(*tools: tuple[int, ...]) -> Workload:
+    """Single turns that call tools a, b and c by number; none: an answer."""
+    flat = [tool for called in tools for tool in called]
+    runs = ToolRuns(
+        ("a", "b", "c"),
+        np.array(flat, np.int32),
+        np.ones(len(flat)),
+        np.cumsum([0, *map(len, tools)]),
+    )
+    return replace(
+        single_turns([8] * len(tools), [1] * len(tools)),
+        turn_has_tools=np.array([bool(called) for called in tools]),
+        tool_runs=runs,
+    )
+
+
+def test_pass_probabilities_by_tool_stand_for_that_of_calls() -> None:
+    kinds = [(0,), (1,), (0, 0), (0, 1), (0, 2), (2,), ()]
+    count = 4000
+    workload = calling(*(kind for kind in kinds for _ in range(count)))
+    gate = parse_gate("call=0.9,call:a=0.6,call:b=0.5,answer=0.8")
+    drawn = np.diff(gated(workload, gate, 0).turn_attempts).reshape(len(kinds), count)
+    expected = [0.6, 0.5, 0.6, 0.6 * 0.5, 0.6 * 0.9, 0.9, 0.8]
+    np.testing.assert_allclose(1 / drawn.mean(axis=1), expected, rtol=0.05)
+    with pytest.raises(ValueError, match="no turn calls 'bash'; this recording's tools: a, b, c"):
+        gated(workload, parse_gate("call:bash=0.5"), 0)
+
+
+def test_a_draw_pays_for_the_checks_that_it_reaches() -> None:
+    workload = calling(*((0,) for _ in range(4000)), *(() for _ in range(1000)))
+    text = "schema=0.8,tests:a=0.5,judge=0.9,draws=1,ms:schema=10,ms:tests=1000,gpu-ms:judge=300,gpu-ms=1"
+    plan = gated(workload, parse_gate(text), 0).draws
+    assert plan is not None
+    seconds = dict(zip(*np.unique(np.round(plan.gate_s, 9), return_counts=True), strict=True))
+    assert set(seconds) == {0.01, 1.01, 0.0}
+    assert seconds[1.01] == pytest.approx(0.8 * 4000, rel=0.05)
+    np.testing.assert_allclose(plan.gate_gpu_s, np.repeat([0.001, 0.301], [4000, 1000]))
+    shares = np.bincount(plan.rejected_by[:4000] + 1, minlength=5) / 4000
+    np.testing.assert_allclose(shares, [0.4, 0, 0.2, 0.4, 0], atol=0.03)
+
+
+def test_giving_up_can_end_the_session() -> None:
+    parent = Session(turns=(turn(2, None, 5.0), turn(2, 0, 5.0), turn(2, 1)))
+    child = Session(turns=(turn(3, None, start=50),), spawned_by=(0, 1))
+    workload = build([parent, child, Session(turns=(turn(2, None, start=90),))], 4)
+    gate = GateConfig(max_draws=2, pass_answer=0.3, pass_call=0.3, give_up=GiveUp.END)
+    seed = next(
+        seed
+        for seed in range(200)
+        if (plan := gated(workload, gate, seed).draws) is not None
+        and plan.given_up.tolist() == [False, True, False, False, False]
+    )
+    work = gated(workload, gate, seed)
+    replay = replayed(work, LoadConfig(max_concurrency=1))
+    first = work.turn_attempts[:-1]
+    assert replay.abandoned[first].tolist() == [False, False, True, True, False]
+    assert replay.session_end_s[0] == pytest.approx(replay.finish_s[first[2] - 1])
+    assert np.isnan(replay.session_start_s[1])
+    assert replay.arrival_s[first[4]] == pytest.approx(replay.session_end_s[0])
 
 
 def test_arrivals_follow_the_hours() -> None:

@@ -87,13 +87,17 @@ def test_the_parts_of_a_cluster_add_up(case: Case, cluster: ClusterConfig) -> No
 
 @examples
 @given(cases(), clusters())
-def test_gaps_stand_attempt_by_attempt_whatever_the_replica(case: Case, cluster: ClusterConfig) -> None:
+def test_gaps_of_an_attempt_add_up_to_its_decoding_time(case: Case, cluster: ClusterConfig) -> None:
+    """On any replica and with any preemptions, and there is one gap for each emission after the first."""
     replay = _on(case, cluster)
-    assume(not replay.num_preemptions.any())
-    owner = np.repeat(np.arange(case.workload.n_attempts), replay.by_step.rounds)
-    sums = np.bincount(owner, replay.by_step.itl_s, case.workload.n_attempts)
-    decode_s = np.where(replay.done, replay.finish_s - replay.first_token_s, 0.0)
-    np.testing.assert_allclose(sums, decode_s, rtol=1e-9, atol=1e-9)
+    counts = replay.gaps.counts
+    for attempt in np.flatnonzero(replay.done):
+        gaps = replay.gaps.of(np.arange(counts.size) == attempt)
+        assert gaps.size == counts[attempt]
+        decode_s = replay.finish_s[attempt] - replay.first_token_s[attempt]
+        assert float(gaps.values @ gaps.counts) == pytest.approx(decode_s, rel=1e-9, abs=1e-9)
+    tokens = counts + replay.by_step.accepted_tokens
+    np.testing.assert_array_equal(tokens[replay.done], replay.output_tokens[replay.done] - 1)
 
 
 def _same_bytes(first: Replay, second: Replay) -> None:

@@ -35,6 +35,15 @@ def _compare(replay: Replay, engine: Engine, seqs: list[Seq]) -> None:
     np.testing.assert_allclose(replay.busy_s, engine.busy_s, rtol=1e-9)
 
 
+def _compare_gaps(replay: Replay, seqs: list[Seq]) -> None:
+    """The times between chunks, a recomputation after a preemption included, attempt by attempt."""
+    for index, seq in enumerate(seqs):
+        gaps = replay.gaps.of(np.arange(len(seqs)) == index)
+        wanted = np.sort(np.diff(seq.emitted_s))
+        assert replay.gaps.counts[index] == wanted.size
+        np.testing.assert_allclose(gaps.expand(), wanted, rtol=0, atol=1e-9)
+
+
 def _alike(row: npt.NDArray[np.float64], other: tuple[float, ...]) -> bool:
     return bool((np.isnan(other) | (np.abs(row - other) < 1e-9)).all())
 
@@ -57,4 +66,5 @@ def test_engine_equals_reference(case: Case) -> None:
     client = Client(case.workload, case.config)
     engine = client.run()
     _compare(replay, engine, client.seqs)
+    _compare_gaps(replay, client.seqs)
     _compare_load(replay, engine)

@@ -51,15 +51,16 @@ def test_one_request_by_hand() -> None:
     assert times["ttft_s"] == pytest.approx(0.1)
     assert times["tpot_s"] == pytest.approx(0.02)
     assert times["e2el_s"] == pytest.approx(0.1 + 8 * 0.02)
-    np.testing.assert_allclose(replay.by_step.itl_s, [0.02] * 8)
+    np.testing.assert_allclose(replay.gaps.of(replay.done).expand(), [0.02] * 8)
 
 
 def test_speculation_lowers_tpot_and_raises_the_gap_between_chunks() -> None:
     """Four drafts, all accepted: two rounds of five tokens, each a chunk of 20 ms."""
     replay, _ = _one_after_the_other([11], gamma=4)
     assert latencies(replay)["tpot_s"][0] == pytest.approx(2 * C_T_S / 10)
-    np.testing.assert_allclose(replay.by_step.itl_s, [C_T_S] * 2)
-    per_token = itl_per_token(replay.by_step.itl_s, 10)
+    gaps = gaps_of(replay, replay.done)
+    np.testing.assert_allclose(gaps.expand(), [C_T_S] * 2)
+    per_token = itl_per_token(gaps, 10).expand()
     assert per_token.mean() == pytest.approx(2 * C_T_S / 10)
     assert np.count_nonzero(per_token) == 2
 
@@ -103,7 +104,7 @@ def _naive_goodput(replay: Replay, work: Workload, slos: tuple[Slo, ...], kept: 
             SloMetric.TTFT: ttft,
             SloMetric.TPOT: (finish - first) / (length - 1) if length > 1 else 0.0,
             SloMetric.E2EL: latency,
-            SloMetric.ITL: (finish - first) / max(1, int(replay.by_step.rounds[one])),
+            SloMetric.ITL: (finish - first) / max(1, int(replay.gaps.counts[one])),
         }
         if all(slo.limit_s >= measured[slo.metric] for slo in slos):
             meeting += 1
@@ -173,8 +174,8 @@ def test_an_objective_twice_is_refused() -> None:
 def test_gaps_of_some_attempts_are_those_of_each(case: Case, data: st.DataObject) -> None:
     replay = run(case.workload, case.config)
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(replay.done), max_size=len(replay.done))))
-    alone = [gaps_of(replay, np.arange(kept.size) == one) for one in np.flatnonzero(kept)]
-    np.testing.assert_array_equal(gaps_of(replay, kept), np.concatenate([np.empty(0), *alone]))
+    alone = [gaps_of(replay, np.arange(kept.size) == one).expand() for one in np.flatnonzero(kept)]
+    np.testing.assert_array_equal(gaps_of(replay, kept).expand(), np.sort(np.concatenate([np.empty(0), *alone])))
 
 
 def test_warm_up_and_drain_are_cut_from_metrics_only() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator import blockkeys
+from simulator import blockkeys, keyrecords
 from simulator.prefix import BlockPaths, PrefixIndex
 from tests.simulator.cases import Tokens
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, SegmentTable
@@ -99,23 +99,24 @@ def _block_tokens(keys: list[int], tokens: int, width: int) -> Tokens:
     st.sampled_from([(512, 16), (512, 512), (512, 48), (512, 100), (512, 1024), (8, 3), (8, 5), (8, 8), (8, 2)]),
     st.booleans(),
     st.sampled_from([1, 4, 1 << 20]),
+    st.sampled_from([1, 1 << 20]),
 )
 def test_block_keys_share_the_blocks_whose_last_token_they_know(
-    requests: list[tuple[list[int], int, int]], sizes: tuple[int, int], twice: bool, chunk: int
+    requests: list[tuple[list[int], int, int]], sizes: tuple[int, int], twice: bool, chunk: int, in_memory: int
 ) -> None:
     width, block_size = sizes
-    index = PrefixIndex(block_size)
-    texts, lengths = [], []
-    for keys, short, said in requests:
-        tokens = max(1, len(keys) * width - short)
-        used = keys[: -(-tokens // width)]
-        first = len(used) - min(said, len(used) - 1)
-        prompt = tokens if first == len(used) else first * width
-        output = np.array(used[first:], np.uint64) if first < len(used) else None
-        index.add_keys(BlockPrompt(prompt, width, np.array(used[:first], np.uint64)), output, tokens - prompt)
-        texts.append(_block_tokens(used, tokens, width))
-        lengths.append(prompt)
-    with mock.patch.object(blockkeys, "_CHUNK", chunk):
+    with mock.patch.object(blockkeys, "_CHUNK", chunk), mock.patch.object(keyrecords, "_IN_MEMORY", in_memory):
+        index = PrefixIndex(block_size)
+        texts, lengths = [], []
+        for keys, short, said in requests:
+            tokens = max(1, len(keys) * width - short)
+            used = keys[: -(-tokens // width)]
+            first = len(used) - min(said, len(used) - 1)
+            prompt = tokens if first == len(used) else first * width
+            output = np.array(used[first:], np.uint64) if first < len(used) else None
+            index.add_keys(BlockPrompt(prompt, width, np.array(used[:first], np.uint64)), output, tokens - prompt)
+            texts.append(_block_tokens(used, tokens, width))
+            lengths.append(prompt)
         _assert_equal(index.build(every_prompt_twice=twice), _expected(texts, lengths, block_size, twice=twice))
 
 
@@ -134,3 +135,19 @@ def test_prompts_about_which_nothing_is_known_share_nothing(prompt: BlockPrompt)
     built = index.build(every_prompt_twice=True)
     assert built.num_identities == 0
     assert [path.size for path in built.paths] == [0, 0]
+
+
+def test_blocks_are_numbered_as_they_are_met() -> None:
+    index = PrefixIndex(16)
+    for keys in ([1, 2], [9], [1, 2, 3], [9, 4], [1, 2, 3, 5]):
+        index.add_keys(BlockPrompt(32 * len(keys), 32, np.array(keys, np.uint64)))
+    paths = index.build().paths
+    assert [path.tolist() for path in paths] == [
+        [0, 1, 2, 3],
+        [4, 5],
+        [0, 1, 2, 3, 6, 7],
+        [4, 5],
+        [0, 1, 2, 3, 6, 7],
+    ]
+    assert [path.tolist() for path in paths[1:3]] == [[4, 5], [0, 1, 2, 3, 6, 7]]
+    assert paths[-1].tolist() == paths[4].tolist()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import metrics
-from simulator.gate import GateConfig, GiveUp, RetryPrompt, gated
+from simulator.gate import gated
+from simulator.gateconfig import Check, GateConfig, GiveUp, RetryPrompt, Rule
 from simulator.replay import Replay, run
 from simulator.sessions import turn_waits
 from simulator.toolruns import ToolRuns
@@ -59,7 +62,8 @@ def test_inv_14_draws_follow_the_gate(case: Case, gate: GateConfig) -> None:
     else:
         np.testing.assert_allclose(replay.arrival_s[again], replay.finish_s[again - 1] + gate.gate_s, atol=1e-9)
     counts = metrics.conservation(replay, work)
-    assert counts["requests_injected"] == counts["requests_completed"] + counts["requests_refused"]
+    over = counts["requests_completed"] + counts["requests_refused"] + counts["requests_abandoned"]
+    assert counts["requests_injected"] == over
     assert counts["attributed_s"] == pytest.approx(counts["busy_s"], rel=1e-9, abs=1e-12)
 
 
@@ -72,12 +76,13 @@ def test_inv_15_turns_join_sub_agents_and_verdicts(case: Case, gate: GateConfig)
     sent_s = replay.arrival_s[work.turn_attempts[:-1]]
     waits = turn_waits(work, load)
     for turn, parent in enumerate(work.turn_parent):
-        if parent == NO_PARENT:
+        if parent == NO_PARENT or replay.abandoned[work.turn_attempts[turn]]:
             continue
         joined = replay.session_end_s[work.session_parent == parent] if load.join_sub_agents else []
         assert sent_s[turn] == pytest.approx(max([over_s[parent] + waits[parent], *joined]), abs=1e-9)
     for session, parent in enumerate(work.session_parent):
-        if parent != NO_PARENT:
+        sent = ~replay.abandoned[work.turn_attempts[work.session_turns[session] : work.session_turns[session + 1]]]
+        if parent != NO_PARENT and sent.any():
             assert replay.session_start_s[session] == pytest.approx(over_s[parent], abs=1e-9)
 
 
@@ -117,3 +122,54 @@ def test_inv_17_drawn_waits_are_the_tool_s_own(turns: list[list[tuple[int, int |
         assert set(values[~np.isnan(values)].tolist()) <= recorded
         assert not recorded or not np.isnan(values).any()
     np.testing.assert_array_equal(drawn, runs.drawn(names, 3))
+
+
+@examples
+@given(cases(), gates())
+def test_inv_18_a_session_that_was_ended_sends_nothing_more(case: Case, gate: GateConfig) -> None:
+    """Under give-up=end a turn is sent or abandoned: abandoned if its session, or what would start it, was ended."""
+    work, replay = judged(case, replace(gate, give_up=GiveUp.END))
+    plan, first = work.draws, work.turn_attempts[:-1]
+    assert plan is not None
+    abandoned = replay.abandoned[first]
+    np.testing.assert_array_equal(replay.abandoned, abandoned[work.attempt_turn])
+    refused = np.logical_or.reduceat(replay.refused & ~replay.abandoned, first)
+    ending = plan.given_up & ~abandoned & ~refused
+    over_s = turn_end(work, replay, gate)
+    owner = work.turn_session
+    for session in range(work.n_sessions):
+        own = owner == session
+        parent = work.session_parent[session]
+        never_started = parent != NO_PARENT and (abandoned[parent] or ending[parent])
+        assert not abandoned[own].any() or never_started or ending[own].any()
+        if never_started:
+            assert abandoned[own].all()
+        elif ending[own].any():
+            ended_s = over_s[own & ending].min()
+            sent = own & ~abandoned
+            assert (replay.arrival_s[first][sent] <= ended_s + 1e-9).all()
+            assert replay.finish_s[first][own & abandoned] == pytest.approx(ended_s)
+            assert replay.session_end_s[session] == pytest.approx(over_s[sent].max())
+
+
+@examples
+@given(cases(), gates())
+def test_inv_16_checks_share_the_verdict(case: Case, gate: GateConfig) -> None:
+    """Naming the checks changes no draw: a probability split into factors passes the same draws."""
+    whole = replace(gate, pass_call=0.42, pass_answer=0.5)
+    rules = tuple(
+        Rule(check=check, kind=kind, passing=passing)
+        for check, kind, passing in (
+            (Check.SCHEMA, "call", 0.7),
+            (Check.TESTS, "call", 0.6),
+            (Check.JUDGE, "answer", 0.5),
+        )
+    )
+    parts = replace(gate, pass_call=1.0, pass_answer=1.0, rules=rules)
+    one, other = (gated(case.workload, config, 5) for config in (whole, parts))
+    np.testing.assert_array_equal(one.attempt_rejected, other.attempt_rejected)
+    assert one.draws is not None
+    assert other.draws is not None
+    np.testing.assert_array_equal(one.draws.rejected_by >= 0, other.draws.rejected_by >= 0)
+    assert set(one.draws.rejected_by.tolist()) <= {-1, 0}
+    assert set(other.draws.rejected_by.tolist()) <= {-1, 1, 2, 3}

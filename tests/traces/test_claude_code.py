@@ -248,6 +248,25 @@ def test_stream_json_ties_a_sub_agent_by_its_call_and_has_no_times() -> None:
     assert parent.turns[0].final.times is None
 
 
+def test_stream_events_give_the_counts_that_rows_written_before_the_end_lack() -> None:
+    message = {"id": "m1", "role": "assistant", "model": _MODEL, "usage": {"input_tokens": 9, "output_tokens": 1}}
+    streamed = [
+        {"type": "message_start", "message": {**message, "content": []}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ok"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 44}},
+    ]
+    events = [{"type": "stream_event", "event": e, "session_id": "S", "uuid": f"e{n}"} for n, e in enumerate(streamed)]
+    spoken = {"type": "assistant", "message": {**message, "content": [text("ok")]}, "session_id": "S", "uuid": "u"}
+    log = ReadLog()
+    (session,) = read("claude-code", lines(*events[:2], spoken, events[2]), log)
+    (turn,) = session.turns
+    assert turn.final.output == (TextBlock(text="ok"),)
+    assert turn.final.usage == Usage(input_tokens=9, output_tokens=44)
+    assert turn.final.finish_reason == "end_turn"
+    assert log.duplicates.total() == 3
+    assert not log.omitted
+
+
 def test_a_web_export_is_read_like_the_file() -> None:
     rows = [{key: value for key, value in row.items() if key != "parentUuid"} for row in _PARALLEL]
     (exported,) = read("claude-code", json.dumps({"loglines": rows}).encode(), name="export.json")

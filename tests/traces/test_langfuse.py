@@ -123,3 +123,24 @@ def test_broken_recordings_give_sessions_or_an_error_of_our_own(data: st.DataObj
         names = [turn.id for turn in session.turns]
         assert len(names) == len(set(names))
         assert all(turn.parent is None or turn.parent in names for turn in session.turns)
+
+
+def test_a_role_of_any_type_and_a_first_token_after_the_end() -> None:
+    call = {"id": "k", "function": {"name": "look", "arguments": "{}"}}
+    said = {"role": "assistant", "content": None, "tool_calls": [call]}
+    data = observation(
+        "g",
+        "GENERATION",
+        1,
+        3,
+        input=[said, {"role": ["look"], "content": "a"}, {"role": {"look": 1}, "content": "b"}],
+        output={"role": "assistant", "content": "ok"},
+        completionStartTime="2025-01-01T00:00:09.000Z",
+    )
+    log = ReadLog()
+    (session,) = read("langfuse", json.dumps({"trace": {"id": "tr"}, "observations": [data]}), log)
+    times = session.turns[0].final.times
+    assert times is not None
+    assert times.first_token_s is None
+    assert times.sent_s is not None
+    assert any("first token dated after the end" in note for note in log.assumptions)

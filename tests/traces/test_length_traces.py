@@ -49,7 +49,10 @@ def test_agentic_version_2_reads_header_and_dependencies() -> None:
     assert session.start_s == 2.0
     assert [turn.parent for turn in session.turns] == [None, "r1"]
     assert session.turns[0].user_wait_s == 0.7
-    assert ids(session.turns[1]) == ("p:5", "p:6", "p:7")
+    assert ids(session.turns[1])[:2] == ids(session.turns[0])
+    other = [{**row, "play_id": "q"} if "play_id" in row else row for row in samples.AGENTIC_V2]  # type: ignore[operator,dict-item]
+    (elsewhere,) = read("agentic-mooncake", samples.lines(other))
+    assert not set(ids(session.turns[1])) & set(ids(elsewhere.turns[1]))
     assert session.turns[1].model == "m"
 
 

@@ -178,6 +178,21 @@ def test_messages_in_span_events() -> None:
     assert sessions[0].messages[0].blocks == (TextBlock(text="hi"),)
 
 
+def test_messages_in_the_events_of_the_first_conventions() -> None:
+    events = [
+        {
+            "name": f"gen_ai.content.{kind}",
+            "attributes": [
+                {"key": f"gen_ai.{kind}", "value": any_value(json.dumps([{"role": role, "content": said}]))}
+            ],
+        }
+        for kind, role, said in (("prompt", "user", "hi"), ("completion", "assistant", "ho"))
+    ]
+    sessions = read("otel", json.dumps(otlp(span("c", 0, 1, CHAT, events=events))))
+    assert only_output(sessions) == (TextBlock(text="ho"),)
+    assert sessions[0].messages[0].blocks == (TextBlock(text="hi"),)
+
+
 def test_without_content_the_lengths_remain() -> None:
     attributes = {**CHAT, "gen_ai.usage.reasoning_tokens": 4, "gen_ai.usage.cache_read.input_tokens": 30}
     (session,) = read("otel", json.dumps(otlp(span("c", 0, 1, attributes))))

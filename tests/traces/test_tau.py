@@ -6,7 +6,7 @@ import pytest
 
 from tests.traces.reading import read
 from traces.errors import TraceError
-from traces.model import TextBlock, ToolCallBlock, Usage, prompt_messages
+from traces.model import SpawnLink, TextBlock, ToolCallBlock, Usage, prompt_messages
 from traces.readlog import ReadLog
 
 _CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
@@ -43,6 +43,16 @@ def test_a_run_without_messages_is_named_or_counted() -> None:
     log = ReadLog(skip_invalid=True)
     assert len(read("tau-bench", data, log)) == 1
     assert log.omitted == {"run without messages": 1}
+
+
+def test_examples_for_prompts_are_no_traffic() -> None:
+    example = {"messages_display": "user: hi\nassistant: None\ntool: 7\nassistant: Seven."}
+    log = ReadLog()
+    assert read("tau-bench", f"{json.dumps(example)}\n" * 2, log) == []
+    ((kind, count),) = log.omitted.items()
+    assert "few-shot" in kind
+    assert count == 2
+    assert not log.assumptions
 
 
 def _message(role: str, second: int, content: str | None, **more: object) -> dict[str, object]:
@@ -102,6 +112,41 @@ def test_only_the_agent_of_a_simulation_is_read() -> None:
 
 
 _REST = ["assistant", "user"]
+
+
+def test_the_simulated_user_is_served_beside_the_agent_if_asked_for() -> None:
+    info = {**_INFO, "user_info": {"llm": "other", "global_simulation_guidelines": "Play a customer."}}
+    tasks = [{"id": "6"}, {"id": "7", "user_scenario": {"instructions": "Book it."}}]
+    data = json.dumps({"info": info, "tasks": tasks, "simulations": [_SIMULATION]}).encode()
+    log = ReadLog(simulated_users=True)
+    agent, user = read("tau2", data, log)
+    assert agent == read("tau2", data)[0]
+    assert log.omitted == {"canned greeting, which no model made": 1}
+    assert (user.parent, user.agent) == (SpawnLink(session_id=agent.id), "simulated user")
+    assert {turn.model for turn in user.turns} == {"other"}
+    asked, tapped, left = user.turns
+    assert asked.final.output == (TextBlock(text="book it"),)
+    assert asked.final.usage == Usage(input_tokens=900, output_tokens=90)
+    # What the agent asks of its tools never reaches the user; the user's own tools do.
+    assert [m.role for m in prompt_messages(user, asked)] == ["system", "user"]
+    assert [m.role for m in prompt_messages(user, tapped)] == ["system", "user", "assistant", "user"]
+    assert tapped.final.output == (ToolCallBlock(name="tap", arguments="{}", call_id="u"),)
+    assert [m.role for m in prompt_messages(user, left)] == ["system", "user", "assistant", "user", "assistant", "tool"]
+    system = next(prompt_messages(user, asked))
+    assert system.blocks == (TextBlock(text="Play a customer."), TextBlock(text='{"instructions": "Book it."}'))
+    assert asked.user_wait_s == pytest.approx(9)
+
+
+def test_without_its_instructions_the_simulated_user_has_a_hidden_head() -> None:
+    _, user = read("tau2", json.dumps(_SIMULATION), ReadLog(simulated_users=True))
+    assert user.head is not None
+    assert [m.role for m in prompt_messages(user, user.turns[0])] == ["user"]
+
+
+def test_a_results_file_without_simulations_says_so() -> None:
+    log = ReadLog()
+    assert read("tau2", json.dumps({"info": _INFO, "tasks": []}), log) == []
+    assert log.omitted.total() == 1
 
 
 def test_a_simulation_by_itself_and_one_of_voice() -> None:

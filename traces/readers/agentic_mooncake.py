@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
+import msgspec
 
 from traces.lengths import blocks_prompt, infer_block_tokens, length_turn, scoped, unique, usable_lengths
-from traces.model import Session, SpawnLink, Times, ToolWait, Turn
-from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, parse_row
+from traces.model import LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn
+from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, rows
 from traces.readers.base import JsonReader
 from traces.readlog import ReadLog
-from traces.records import Json, as_count, objects
+from traces.records import Json, as_count
 from traces.source import SourceFile
 
 _FIRST_VERSION = ("wait_for", "branches", "prefix_reset", "tool_wait_ms", "tool_events")
@@ -40,29 +40,49 @@ class AgenticMooncakeReader(JsonReader):
         """Yield the sessions of one trace in the order of their first requests."""
         header: Json = {}
         requests: list[AgenticRow] = []
-        for line, row in objects(file, log):
-            if is_header(row):
+        for row in rows(file, log):
+            if not isinstance(row, AgenticRow):
                 header = row
-                continue
-            try:
-                request = parse_row(line, row)
-            except ValueError as error:
-                log.invalid(file.name, line, str(error))
-                continue
-            if usable_lengths(request.input_tokens, request.output_tokens, log):
-                requests.append(request)
+            elif usable_lengths(row.input_tokens, row.output_tokens, log):
+                requests.append(row)
         block_tokens = _block_tokens(header, requests)
         if block_tokens is None:
             reason = "no block size fits all pairs of input length and number of hash_ids"
             log.invalid(file.name, None, reason, "check that each id stands for a block of the prompt")
             return
         graph = _Graph(file, block_tokens, log)
-        for request in requests:
-            graph.add(request, header.get("hash_id_scope") == "local")
+        requests.reverse()
+        while requests:
+            graph.add(requests.pop(), header.get("hash_id_scope") == "local")
         yield from graph.sessions()
 
 
 READER = AgenticMooncakeReader()
+
+
+class _Entry(msgspec.Struct, gc=False):
+    """A request in its place; it is no turn yet since later rows say what happens after it."""
+
+    chain: int
+    row: AgenticRow
+    prompt: LengthPrompt
+    sent_s: float | None
+    parent: str | None
+    tool_waits: tuple[ToolWait, ...] = ()
+    user_wait_s: float | None = None
+
+    def turn(self) -> Turn:
+        """The request as a turn."""
+        return length_turn(
+            self.row.request_id,
+            self.prompt,
+            self.row.output_tokens,
+            times=Times(sent_s=self.sent_s) if self.sent_s is not None else None,
+            parent=self.parent,
+            tool_waits=self.tool_waits,
+            user_wait_s=self.user_wait_s,
+            model=self.row.model,
+        )
 
 
 @dataclass(slots=True)
@@ -70,14 +90,7 @@ class _Chain:
     id: str
     parent: SpawnLink | None
     start_s: float | None
-    turns: list[Turn] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    chain: _Chain
-    index: int
-    row: AgenticRow
+    entries: list[_Entry] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -87,8 +100,8 @@ class _Graph:
     file: SourceFile
     block_tokens: int
     log: ReadLog
-    chains: dict[str, _Chain] = field(default_factory=dict)
-    home: dict[str, _Place] = field(default_factory=dict)
+    chains: list[_Chain] = field(default_factory=list)
+    home: dict[str, _Entry] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
     def add(self, row: AgenticRow, local_ids: bool) -> None:
@@ -105,56 +118,48 @@ class _Graph:
         except ValueError as error:
             self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
             return
-        inside = [wait for wait in known if self.home[wait.request_id].row.session_id == row.session_id]
-        outside = [wait for wait in known if wait not in inside]
-        parent = max(inside, key=lambda wait: self.home[wait.request_id].row.line, default=None)
-        if parent is None:
-            chain = self._new_chain(row, outside)
+        places = [self.home[wait.request_id] for wait in known]
+        inside = [wait for wait, place in zip(known, places, strict=True) if place.row.session_id == row.session_id]
+        outside = [wait for wait in known if wait not in inside] if len(inside) < len(known) else []
+        if not inside:
+            parent, chain = None, self._new_chain(row, outside)
         else:
-            chain = self.home[parent.request_id].chain
-            self._wait(self.home[parent.request_id], parent, row, outside)
-        sent_s = row.not_before_s if not known else None
-        turn = length_turn(
-            row.request_id,
-            prompt,
-            row.output_tokens,
-            times=Times(sent_s=sent_s) if sent_s is not None else None,
-            parent=parent.request_id if parent is not None else None,
-            model=row.model,
-        )
-        chain.turns.append(turn)
-        self.home[row.request_id] = _Place(chain, len(chain.turns) - 1, row)
+            wait = max(inside, key=lambda wait: self.home[wait.request_id].row.line) if inside[1:] else inside[0]
+            parent, chain = wait.request_id, self.home[wait.request_id].chain
+            self._wait(self.home[parent], wait, row, outside)
+        entry = _Entry(chain, row, prompt, row.not_before_s if not known else None, parent)
+        self.chains[chain].entries.append(entry)
+        self.home[row.request_id] = entry
 
     def sessions(self) -> Iterator[Session]:
-        """The chains as sessions."""
-        for chain in self.chains.values():
-            yield Session(id=chain.id, turns=tuple(chain.turns), parent=chain.parent, start_s=chain.start_s)
+        """The chains as sessions; there are no requests to add after them."""
+        self.home.clear()
+        self.chains.reverse()
+        while self.chains:
+            chain = self.chains.pop()
+            turns = tuple([entry.turn() for entry in chain.entries])
+            yield Session(id=chain.id, turns=turns, parent=chain.parent, start_s=chain.start_s)
 
-    def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> _Chain:
+    def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> int:
         link = None
         if outside:
             spawner = next((wait for wait in outside if wait.spawned), outside[-1])
-            link = SpawnLink(session_id=self.home[spawner.request_id].chain.id, turn_id=spawner.request_id)
-        name = unique(row.session_id, self.taken)
-        chain = _Chain(name, link, row.not_before_s)
-        self.chains[name] = chain
-        return chain
+            name = self.chains[self.home[spawner.request_id].chain].id
+            link = SpawnLink(session_id=name, turn_id=spawner.request_id)
+        self.chains.append(_Chain(unique(row.session_id, self.taken), link, row.not_before_s))
+        return len(self.chains) - 1
 
-    def _wait(self, place: _Place, parent: Wait, row: AgenticRow, outside: list[Wait]) -> None:
+    def _wait(self, entry: _Entry, parent: Wait, row: AgenticRow, outside: list[Wait]) -> None:
         """Note on the request waited for what happens between its end and the start of *row*."""
-        turn = place.chain.turns[place.index]
-        waits = list(turn.tool_waits)
-        user_wait_s = turn.user_wait_s
         if parent.at_start:
             self.log.assume("request released by the start of another one: follows its end")
         if row.tool_s > 0:
-            waits.append(ToolWait(name=row.tool_name, duration_s=parent.delay_s))
+            entry.tool_waits += (ToolWait(name=row.tool_name, duration_s=parent.delay_s),)
         elif parent.delay_s > 0:
-            user_wait_s = max(parent.delay_s, user_wait_s or 0.0)
+            entry.user_wait_s = max(parent.delay_s, entry.user_wait_s or 0.0)
         for wait in outside:
             self.log.assume("wait for a request of another session: a tool run of unrecorded length")
-            waits.append(ToolWait(name="sub-agent", duration_s=None, call_id=wait.request_id))
-        place.chain.turns[place.index] = replace(turn, tool_waits=tuple(waits), user_wait_s=user_wait_s)
+            entry.tool_waits += (ToolWait(name="sub-agent", duration_s=None, call_id=wait.request_id),)
 
 
 def _block_tokens(header: Json, requests: Iterable[AgenticRow]) -> int | None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+
+import msgspec
 
 from traces.clock import scaled
 from traces.lengths import block_ids
-from traces.records import Json, as_count, as_list, dicts, first_text
+from traces.readlog import ReadLog
+from traces.records import Count, Json, Name, as_count, as_list, decoded, dicts, first_text
+from traces.source import SourceFile
 
 _MS = 1e3
+_DISPATCH = "dispatch"
+_SPAWN = "spawn"
 SCHEMA = "dynamo.agentic_mooncake"
 """Schema name in the header row of the newer version."""
 DEFAULT_BLOCK_TOKENS = 512
 """Tokens of a block where no header says so and the rows fit it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True, gc=False):
     """A request that another one waits for, and the seconds from its end (or its start) on."""
 
     request_id: str
@@ -25,8 +30,7 @@ class Wait:
     spawned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AgenticRow:
+class AgenticRow(msgspec.Struct, frozen=True, gc=False):
     """One request. *waits* in the row's order; *tool_s* is the part of the wait that tools took."""
 
     line: int
@@ -41,6 +45,87 @@ class AgenticRow:
     tool_s: float
     tool_name: str
     model: str | None
+
+
+class _Dependency(msgspec.Struct, frozen=True, gc=False):
+    request_id: Name
+    delay_ms: float | None = None
+    trigger: str | None = None
+    relation: str | None = None
+
+
+class _Plain(msgspec.Struct, frozen=True, gc=False):
+    """A row of either version that has every field in its usual form."""
+
+    request_id: Name
+    session_id: Name
+    input_length: Count
+    output_length: Count
+    hash_ids: tuple[int | str, ...] = ()
+    timestamp: float | None = None
+    not_before_ms: float | None = None
+    wait_for: tuple[str, ...] = ()
+    dependencies: tuple[_Dependency, ...] = ()
+    delay: float | None = None
+    tool_wait_ms: float | None = None
+    tool_events: tuple[object, ...] = ()
+    recorded_api_time_ms: float | None = None
+    play_id: str | None = None
+    model: str | None = None
+    schema: None = None
+    created_time: None = None
+    delay_ms: None = None
+
+
+def rows(file: SourceFile, log: ReadLog) -> Iterator[AgenticRow | Json]:
+    """Yield the requests and headers of *file*; lines that are neither go to *log* as invalid."""
+    for number, row in decoded(file, _Plain, log):
+        if isinstance(row, _Plain):
+            yield _plain_row(number, row)
+            continue
+        if is_header(row):
+            yield row
+            continue
+        try:
+            yield parse_row(number, row)
+        except ValueError as error:
+            log.invalid(file.name, number, str(error))
+
+
+def _plain_row(line: int, row: _Plain) -> AgenticRow:
+    tool_s = _seconds(row.tool_wait_ms)
+    delay_s = _seconds(row.delay) + tool_s
+    waits = tuple([Wait(name, delay_s) for name in row.wait_for])
+    if row.dependencies:
+        waits += tuple(
+            [
+                Wait(other.request_id, _seconds(other.delay_ms), other.trigger == _DISPATCH, other.relation == _SPAWN)
+                for other in row.dependencies
+            ]
+        )
+    at_ms = row.not_before_ms if row.not_before_ms is not None else row.timestamp
+    return AgenticRow(
+        line,
+        row.request_id,
+        _session_name(row.session_id, row.play_id),
+        row.input_length,
+        row.output_length,
+        row.hash_ids,
+        None if at_ms is None else at_ms / _MS,
+        None if row.recorded_api_time_ms is None else row.recorded_api_time_ms / _MS,
+        waits,
+        tool_s,
+        _tool_name(row.tool_events) if row.tool_events else "tool",
+        row.model or None,
+    )
+
+
+def _seconds(delay_ms: float | None) -> float:
+    return 0.0 if delay_ms is None else max(0.0, delay_ms / _MS)
+
+
+def _session_name(session: str, play: str | None) -> str:
+    return f"{play}/{session}" if play and play != session else session
 
 
 def is_header(row: Json) -> bool:
@@ -66,7 +151,7 @@ def parse_row(line: int, row: Json) -> AgenticRow:
     return AgenticRow(
         line=line,
         request_id=request_id,
-        session_id=f"{play}/{session}" if play and play != session else session,
+        session_id=_session_name(session, play),
         input_tokens=tokens,
         output_tokens=output,
         ids=ids,
@@ -74,7 +159,7 @@ def parse_row(line: int, row: Json) -> AgenticRow:
         duration_s=scaled(row.get("recorded_api_time_ms"), _MS),
         waits=_waits(row, tool_s),
         tool_s=tool_s,
-        tool_name=_tool_name(row),
+        tool_name=_tool_name(row.get("tool_events")),
         model=first_text(row.get("model")),
     )
 
@@ -86,13 +171,14 @@ def _waits(row: Json, tool_s: float) -> tuple[Wait, ...]:
         name = first_text(dependency.get("request_id"))
         if name is not None:
             relation = first_text(dependency.get("relation"))
-            at_start = dependency.get("trigger") == "dispatch"
-            found.append(Wait(name, _delay(dependency.get("delay_ms")), at_start, relation == "spawn"))
+            at_start = dependency.get("trigger") == _DISPATCH
+            found.append(Wait(name, _delay(dependency.get("delay_ms")), at_start, relation == _SPAWN))
     return tuple(found)
 
 
-def _tool_name(row: Json) -> str:
-    names = [first_text(event.get("tool_class"), event.get("name")) for event in dicts(row.get("tool_events"))]
+def _tool_name(events: object) -> str:
+    listed = list(events) if isinstance(events, tuple) else events
+    names = [first_text(event.get("tool_class"), event.get("name")) for event in dicts(listed)]
     known = [name for name in names if name]
     return known[0] if len(known) == 1 else "tool"
 

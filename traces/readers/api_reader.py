@@ -147,6 +147,7 @@ class ApiReader(JsonReader):
             max_tokens=next((count for count in max_tokens if count is not None), None),
             finish_reason=reply.finish_reason,
             verdict=exchange.verdict,
+            logprobs=reply.logprobs,
             tools=self.tools(request),
             prompt=None if messages else _unknown_prompt(reply, log),
         )

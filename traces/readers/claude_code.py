@@ -59,6 +59,10 @@ def _read_file(tree: Tree, file: SourceFile, name: str, log: ReadLog) -> None:
         else:
             thread = tree.thread(session, agent or MAIN)
         kind = row.get("type")
+        if kind == "stream_event":
+            log.duplicate("Claude Code stream event of a reply that is recorded whole")
+            tree.streamed(thread, as_dict(row.get("event")))
+            continue
         if kind not in _SAID:
             log.omit(f"Claude Code row of type {kind}" if isinstance(kind, str) else "Claude Code row without a type")
             tree.pass_over(thread, row)

@@ -48,6 +48,15 @@ class Reply:
             self.usage = usage or self.usage
         self.model = first_text(message.get("model")) or self.model
         self.stop_reason = first_text(message.get("stop_reason")) or self.stop_reason
+        self._seen_at(at_s)
+
+    def finish(self, event: Json) -> None:
+        """Take the counts of the stream event that ends the reply: those of its rows stand for the start of it."""
+        counts = as_dict(event.get("usage"))
+        self.usage = self.usage | {key: value for key, value in counts.items() if value is not None}
+        self.stop_reason = first_text(as_dict(event.get("delta")).get("stop_reason")) or self.stop_reason
+
+    def _seen_at(self, at_s: float | None) -> None:
         if at_s is not None:
             self.first_s = at_s if self.first_s is None else min(self.first_s, at_s)
             self.end_s = at_s if self.end_s is None else max(self.end_s, at_s)
@@ -84,6 +93,8 @@ class Thread:
     tip: Node | None = None
     opening: str | None = None
     """Text of the first user message."""
+    streaming: str | None = None
+    """Id of the reply whose stream events come."""
     origin: Node | None = None
     """The reply of another thread that the first row of this one hangs from."""
 
@@ -146,6 +157,14 @@ class Tree:
             for call_id in node.reply.called_s:
                 thread.calls.setdefault(call_id, node)
         self._remember(row, node)
+
+    def streamed(self, thread: Thread, event: Json) -> None:
+        """Take an event of a reply's stream, which says in the end how many tokens the reply has."""
+        if event.get("type") == "message_start":
+            thread.streaming = first_text(as_dict(event.get("message")).get("id"))
+        node = thread.replies.get(thread.streaming or "")
+        if event.get("type") == "message_delta" and node is not None and node.reply is not None:
+            node.reply.finish(event)
 
     def heard(self, thread: Thread, row: Json, message: Json) -> None:
         """Add a user row: what a person said, or what tools returned."""

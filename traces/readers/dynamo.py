@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from traces.clock import scaled
 from traces.lengths import block_ids, blocks_prompt, length_turn, usable_lengths
 from traces.model import LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn
+from traces.plausible import plausible_times
 from traces.readers.base import JsonReader
 from traces.readlog import ReadLog
 from traces.records import Json, as_count, as_dict, first_text, objects
@@ -122,7 +123,7 @@ def _ended(file: SourceFile, line: int, event: Json, agents: dict[str, _Agent], 
             request_id,
             prompt,
             output,
-            times=_times(event, request),
+            times=plausible_times(_times(event, request), log),
             model=first_text(request.get("model")),
             cached_tokens=_cached(request, tokens),
         )

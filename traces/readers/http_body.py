@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import importlib
 import zlib
+from typing import Any, Final
 
 import orjson
 import zstandard
@@ -17,6 +19,9 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP_OR_ZLIB = 47
 """Window bits that make zlib recognise both headers."""
+
+
+_PIECE_BYTES: Final = 1 << 16
 
 
 class BodyError(ValueError):
@@ -79,7 +84,48 @@ def _expanded(data: bytes, encoding: str | None) -> bytes:
             return zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_BYTES)
     except (zlib.error, zstandard.ZstdError) as error:
         raise BodyError("body that cannot be decompressed") from error
-    return data
+    return _from_brotli(data) if encoding == "br" and not _is_text(data) else data
+
+
+def _from_brotli(data: bytes) -> bytes:
+    """Inflate *data* piece by piece, so that a small body cannot fill the memory before it is refused."""
+    module = _brotli()
+    inflater = module.Decompressor()
+    found = bytearray()
+    try:
+        while not inflater.is_finished():
+            piece = inflater.process(data, output_buffer_limit=_PIECE_BYTES)
+            data = b""
+            found += piece
+            if len(found) > _MAX_BYTES:
+                raise BodyError(f"body of more than {_MAX_BYTES} bytes after decompression")
+            if not piece and inflater.can_accept_more_data():
+                break
+    except module.error as error:
+        raise BodyError("body that cannot be decompressed") from error
+    if not inflater.is_finished():
+        raise BodyError("body that cannot be decompressed")
+    return bytes(found)
+
+
+def _brotli() -> Any:
+    """The brotli module, where it is installed in a version that inflates piece by piece."""
+    try:
+        module = importlib.import_module("brotli")
+    except ImportError:
+        module = None
+    if not hasattr(getattr(module, "Decompressor", None), "can_accept_more_data"):
+        raise BodyError("body compressed with brotli (to read it: pip install 'simtool[brotli]')")
+    return module
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether *data* is JSON or a stream of events already: recorders may decompress a body and keep its header."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return False
+    return text.lstrip().startswith(("{", "[", "data:", "event:", "id:", ":"))
 
 
 def _from_base64(value: object) -> bytes:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from traces.lengths import length_turn, single, usable_lengths
@@ -13,7 +14,7 @@ from traces.model import LengthPrompt, Session, Times, Turn
 from traces.readers.base import stem
 from traces.readlog import ReadLog
 from traces.source import SourceFile
-from traces.tables import Row, count, header_of, no_column, rows, seconds
+from traces.tables import count, header_of, no_column, rows, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,7 @@ def with_present(columns: Columns, names: tuple[str, ...]) -> Columns:
     return dataclasses.replace(columns, **absent)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True, gc=False):
     line: int
     sent_s: float | None
     input_tokens: int
@@ -58,35 +58,35 @@ def read_table(file: SourceFile, columns: Columns, log: ReadLog) -> Iterator[Ses
     if columns.arrival is None:
         log.assume("table without arrival times: sessions have no recorded start")
     groups: dict[str, list[_Request]] = {}
-    for row in rows(file, log):
-        request = _request(file, row, columns, log)
+    prefix = stem(file)
+    wanted = (columns.input, columns.output, columns.arrival, columns.elapsed, columns.model, columns.session)
+    for line, cells in rows(file, log, wanted):
+        request = _request(file, line, cells, columns, log)
         if request is None:
             continue
-        key = row.cells.get(columns.session or "", "")
+        key = cells[-1]
         if key:
             groups.setdefault(key, []).append(request)
         else:
-            yield _lone(stem(file), request)
-    for key, requests in groups.items():
-        yield _session(key, requests, log)
+            yield single(f"{prefix}:{line}", _turn("t1", request), request.sent_s)
+    for key in list(groups):
+        yield _session(key, groups.pop(key), log)
 
 
-def _request(file: SourceFile, row: Row, columns: Columns, log: ReadLog) -> _Request | None:
-    cells = row.cells
-    lengths = [count(cells[name]) for name in (columns.input, columns.output) if name is not None]
-    sent_s = seconds(cells.get(columns.arrival, ""), columns.arrival) if columns.arrival else None
-    if None in lengths:
+def _request(file: SourceFile, line: int, cells: tuple[str, ...], columns: Columns, log: ReadLog) -> _Request | None:
+    input_tokens, output_tokens = count(cells[0]), count(cells[1])
+    arrival = columns.arrival
+    sent_s = seconds(cells[2], arrival) if arrival is not None else None
+    if input_tokens is None or output_tokens is None:
         reason = "a token count is no whole number of zero or more"
-    elif columns.arrival and sent_s is None:
-        reason = f"no readable time in column {columns.arrival!r}"
+    elif arrival and sent_s is None:
+        reason = f"no readable time in column {arrival!r}"
     else:
-        input_tokens, output_tokens = (length or 0 for length in lengths)
         if not usable_lengths(input_tokens, output_tokens, log):
             return None
-        elapsed_s = seconds(cells.get(columns.elapsed, ""), columns.elapsed) if columns.elapsed else None
-        model = cells.get(columns.model or "") or None
-        return _Request(row.line, sent_s, input_tokens, output_tokens, model, elapsed_s)
-    log.invalid(file.name, row.line, reason, kind=reason)
+        elapsed_s = seconds(cells[3], columns.elapsed) if columns.elapsed else None
+        return _Request(line, sent_s, input_tokens, output_tokens, cells[4] or None, elapsed_s)
+    log.invalid(file.name, line, reason, kind=reason)
     return None
 
 
@@ -103,10 +103,6 @@ def _turn(turn_id: str, request: _Request, parent: Turn | None = None) -> Turn:
         parent=parent.id if parent is not None else None,
         model=request.model,
     )
-
-
-def _lone(prefix: str, request: _Request) -> Session:
-    return single(f"{prefix}:{request.line}", _turn("t1", request), request.sent_s)
 
 
 def _session(key: str, requests: list[_Request], log: ReadLog) -> Session:

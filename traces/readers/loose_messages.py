@@ -51,7 +51,8 @@ def loose_prompt(value: object, log: ReadLog) -> list[Message]:
         else:
             message = as_dict(member)
             # Some exporters give a tool's message the tool's name for a role.
-            added = loose_message({**message, "role": "tool"} if message.get("role") in called else message, log)
+            named = first_text(message.get("role")) in called
+            added = loose_message({**message, "role": "tool"} if named else message, log)
         found += added
         called |= {b.name for m in added for b in m.blocks if isinstance(b, ToolCallBlock)} - set(_KNOWN_ROLES)
     return found

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-from msgspec.structs import replace
 
-from traces.lengths import blocks_prompt, length_turn, single, usable_lengths
-from traces.model import LengthPrompt, Session, Times, Turn
+from traces.lengths import blocks_prompt, length_turn, usable_lengths
+from traces.model import LengthPrompt, Session, Times
 from traces.readers.base import JsonReader, stem
 from traces.readlog import ReadLog
 from traces.records import Json
@@ -23,7 +22,7 @@ _OUTPUT = ("output_length", "output_tokens")
 _AGENTIC = ("request_id", "wait_for", "branches")
 
 
-class MooncakeRow(msgspec.Struct, frozen=True):
+class MooncakeRow(msgspec.Struct, frozen=True, gc=False):
     """One line as it is recorded: milliseconds and tokens."""
 
     timestamp: float | None = None
@@ -70,19 +69,21 @@ class MooncakeReader(JsonReader):
 
     def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
         """Yield bare requests as they come, then the sessions in the order of their first rows."""
-        groups: dict[str, list[Turn]] = {}
+        groups: dict[str, list[tuple[Request, LengthPrompt]]] = {}
         prefix = stem(file)
         for session_id, request in requests(file, log):
-            prompt = _prompt(file, request, log)
-            if prompt is None:
+            try:
+                prompt = blocks_prompt(request.input_tokens, request.ids, BLOCK_TOKENS)
+            except ValueError as error:
+                log.invalid(file.name, request.line, str(error), kind="block ids that do not fit the length")
                 continue
             if session_id is None:
-                yield _lone(prefix, request, prompt)
-                continue
-            _append(groups.setdefault(session_id, []), request, prompt)
-        for name, turns in groups.items():
-            times = turns[0].final.times
-            yield Session(id=name, turns=tuple(turns), start_s=times.sent_s if times is not None else None)
+                turn = length_turn("t1", prompt, request.output_tokens, times=sent_at(request), model=request.model)
+                yield Session(id=f"{prefix}:{request.line}", turns=(turn,), start_s=request.sent_s)
+            else:
+                groups.setdefault(session_id, []).append((request, prompt))
+        for name in list(groups):
+            yield _session(name, groups.pop(name))
 
 
 READER = MooncakeReader()
@@ -118,28 +119,25 @@ def requests(file: SourceFile, log: ReadLog) -> Iterator[tuple[str | None, Reque
         yield None if row.session_id is None else str(row.session_id), request
 
 
-def _prompt(file: SourceFile, request: Request, log: ReadLog) -> LengthPrompt | None:
-    try:
-        return blocks_prompt(request.input_tokens, request.ids, BLOCK_TOKENS)
-    except ValueError as error:
-        log.invalid(file.name, request.line, str(error), kind="block ids that do not fit the length")
-        return None
+def sent_at(request: Request) -> Times | None:
+    """What is known of the times of *request*."""
+    return None if request.sent_s is None else Times(sent_s=request.sent_s)
 
 
-def _lone(prefix: str, request: Request, prompt: LengthPrompt) -> Session:
-    times = None if request.sent_s is None else Times(sent_s=request.sent_s)
-    turn = length_turn("t1", prompt, request.output_tokens, times=times, model=request.model)
-    return single(f"{prefix}:{request.line}", turn, request.sent_s)
-
-
-def _append(turns: list[Turn], request: Request, prompt: LengthPrompt) -> None:
+def _session(name: str, rows: list[tuple[Request, LengthPrompt]]) -> Session:
+    turns = []
     parent = None
-    if turns:
-        parent = turns[-1].id
-        turns[-1] = replace(turns[-1], user_wait_s=request.delay_s)
-    times = None if request.sent_s is None else Times(sent_s=request.sent_s)
-    turns.append(
-        length_turn(
-            f"t{len(turns) + 1}", prompt, request.output_tokens, times=times, parent=parent, model=request.model
+    waits = [request.delay_s for request, _ in rows[1:]]
+    for number, ((request, prompt), wait_s) in enumerate(zip(rows, [*waits, None], strict=True), start=1):
+        turn = length_turn(
+            f"t{number}",
+            prompt,
+            request.output_tokens,
+            times=sent_at(request),
+            parent=parent,
+            user_wait_s=wait_s,
+            model=request.model,
         )
-    )
+        turns.append(turn)
+        parent = turn.id
+    return Session(id=name, turns=tuple(turns), start_s=rows[0][0].sent_s)

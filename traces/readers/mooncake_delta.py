@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from traces.model import Attempt, Message, MessagePrompt, OpaqueBlock, Session, Times, Turn, Usage
-from traces.pool import MessagePool
+from traces.model import Attempt, Message, MessagePrompt, OpaqueBlock, Session, Turn, Usage
 from traces.readers.base import JsonReader, stem
-from traces.readers.mooncake import BLOCK_TOKENS, Request, requests
+from traces.readers.mooncake import BLOCK_TOKENS, Request, requests, sent_at
 from traces.readlog import ReadLog
 from traces.records import Json
 from traces.source import SourceFile
@@ -39,9 +38,12 @@ class MooncakeDeltaReader(JsonReader):
             except ValueError as error:
                 log.invalid(file.name, request.line, str(error), kind="block ids that do not fit the length")
                 continue
-            growing.setdefault(name, _Growing(name)).add(request, added)
-        for session in growing.values():
-            yield session.session()
+            session = growing.get(name)
+            if session is None:
+                session = growing[name] = _Growing(name)
+            session.add(request, added)
+        for name in list(growing):
+            yield growing.pop(name).session()
 
 
 READER = MooncakeDeltaReader()
@@ -49,48 +51,60 @@ READER = MooncakeDeltaReader()
 
 @dataclass(slots=True)
 class _Growing:
+    """A session so far. What was said is held once (*messages*, found by *places*), each prompt as ranges of it."""
+
     name: str
-    pool: MessagePool = field(default_factory=MessagePool)
+    messages: list[Message] = field(default_factory=list)
+    places: dict[tuple[OpaqueBlock, ...], int] = field(default_factory=dict)
     ranges: list[tuple[int, int]] = field(default_factory=list)
-    """What was said so far, as ranges of the pool."""
     turns: list[Turn] = field(default_factory=list)
     total: int = 0
 
     def add(self, request: Request, added: tuple[OpaqueBlock, ...]) -> None:
         turn_id = f"t{len(self.turns) + 1}"
-        self._say(Message(role="user", blocks=added))
+        self._say(added)
         self.total += request.input_tokens
         output = OpaqueBlock(tokens=request.output_tokens, key=f"{self.name}/{turn_id}/out")
         usage = Usage(input_tokens=self.total, output_tokens=request.output_tokens)
-        times = None if request.sent_s is None else Times(sent_s=request.sent_s)
         parent = None
         if self.turns:
             parent = self.turns[-1].id
-            self.turns[-1] = replace(self.turns[-1], user_wait_s=request.delay_s)
+            if request.delay_s is not None:
+                self.turns[-1] = replace(self.turns[-1], user_wait_s=request.delay_s)
         self.turns.append(
             Turn(
                 id=turn_id,
                 prompt=MessagePrompt(ranges=tuple(self.ranges)),
-                attempts=(Attempt(output=(output,), usage=usage, times=times),),
+                attempts=(Attempt(output=(output,), usage=usage, times=sent_at(request)),),
                 parent=parent,
                 model=request.model,
             )
         )
-        self._say(Message(role="assistant", blocks=(output,)))
+        self._append(Message(role="assistant", blocks=(output,)))
         self.total += request.output_tokens
 
-    def _say(self, message: Message) -> None:
-        """Add *message* to what was said, in a time that does not grow with it."""
-        ((first, end),) = self.pool.prompt([message]).ranges
-        if self.ranges and self.ranges[-1][1] == first:
-            self.ranges[-1] = (self.ranges[-1][0], end)
+    def _say(self, blocks: tuple[OpaqueBlock, ...]) -> None:
+        """Add a message of the user, which may have been said before."""
+        place = self.places.setdefault(blocks, len(self.messages))
+        if place == len(self.messages):
+            self._append(Message(role="user", blocks=blocks))
         else:
-            self.ranges.append((first, end))
+            self._extend(place)
+
+    def _append(self, message: Message) -> None:
+        self.messages.append(message)
+        self._extend(len(self.messages) - 1)
+
+    def _extend(self, place: int) -> None:
+        if self.ranges and self.ranges[-1][1] == place:
+            self.ranges[-1] = (self.ranges[-1][0], place + 1)
+        else:
+            self.ranges.append((place, place + 1))
 
     def session(self) -> Session:
         times = self.turns[0].final.times
         start_s = times.sent_s if times is not None else None
-        return Session(id=self.name, turns=tuple(self.turns), messages=self.pool.messages, start_s=start_s)
+        return Session(id=self.name, turns=tuple(self.turns), messages=tuple(self.messages), start_s=start_s)
 
 
 def _added(name: str, request: Request) -> tuple[OpaqueBlock, ...]:
@@ -98,10 +112,10 @@ def _added(name: str, request: Request) -> tuple[OpaqueBlock, ...]:
     if not request.ids:
         return (OpaqueBlock(tokens=request.input_tokens, key=f"{name}/{request.line}/in"),)
     full, rest = divmod(request.input_tokens, BLOCK_TOKENS)
-    sizes = [BLOCK_TOKENS] * full + ([rest] if rest else [])
-    if len(sizes) != len(request.ids):
-        count = len(request.ids)
+    count = len(request.ids)
+    if count != full + bool(rest):
         raise ValueError(f"{count} block ids of {BLOCK_TOKENS} tokens do not fit {request.input_tokens} input tokens")
-    return tuple(
-        OpaqueBlock(tokens=size, key=f"{value}:{size}") for size, value in zip(sizes, request.ids, strict=True)
-    )
+    whole = [OpaqueBlock(tokens=BLOCK_TOKENS, key=f"{value}:{BLOCK_TOKENS}") for value in request.ids[:full]]
+    if rest:
+        whole.append(OpaqueBlock(tokens=rest, key=f"{request.ids[full]}:{rest}"))
+    return tuple(whole)

@@ -14,9 +14,13 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("SWE-bench predictions (patches only)", ("instance_id", "model_patch", "model_name_or_path")),
     ("Grok session summary (its messages are in other files)", ("session_summary", "num_chat_messages")),
     ("Kimi session state (its messages are in wire.jsonl)", ("agents", "workDir", "lastPrompt")),
-    ("Claude Code sub-agent description", ("agentType", "spawnDepth")),
+    ("Claude Code sub-agent description", ("agentType",)),
+    ("Claude Code index of sessions (their rows are in other files)", ("version", "entries", "originalPath")),
+    ("Claude Code result total (use --output-format stream-json for the calls)", ("subtype", "num_turns", "result")),
+    ("Codex exec events (they do not tell calls apart: use the rollout file)", ("thread_id", "type=thread.started")),
     ("code review verdict", ("findings", "overall_correctness")),
 )
+"""What a file is, and the keys, or keys with their values, that tell it."""
 
 
 class NoTraceReader:
@@ -44,4 +48,5 @@ def _kind(head: bytes) -> str | None:
     rows: list[Json] = dicts(value if isinstance(value, list) else [value])
     if not rows:
         return None
-    return next((kind for kind, keys in _KINDS if set(keys) <= set(rows[0])), None)
+    marks = {*rows[0], *(f"{key}={value}" for key, value in rows[0].items() if isinstance(value, str))}
+    return next((kind for kind, keys in _KINDS if set(keys) <= marks), None)

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from traces.model import Block, Message, RawBlock, ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock, Usage
+from traces.logprobs import token_logprobs
+from traces.model import (
+    Block,
+    Message,
+    RawBlock,
+    ReasoningBlock,
+    TextBlock,
+    TokenLogprob,
+    ToolCallBlock,
+    ToolResultBlock,
+    Usage,
+)
 from traces.parts import content_blocks, content_text
 from traces.pool import json_text
 from traces.readlog import ReadLog
@@ -30,6 +41,7 @@ class Reply:
     finish_reason: str | None = None
     model: str | None = None
     id: str | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 def chat_message(message: Json, log: ReadLog) -> Message | None:
@@ -139,6 +151,7 @@ def completion(response: Json, log: ReadLog) -> Reply | None:
         finish_reason=first_text(choice.get("finish_reason")),
         model=first_text(response.get("model")),
         id=first_text(response.get("id")),
+        logprobs=token_logprobs(choice.get("logprobs"), log),
     )
 
 

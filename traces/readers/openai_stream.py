@@ -46,6 +46,7 @@ class _Choice:
         self._calls: dict[object, Json] = {}
         self._last: object = None
         self._finish: str | None = None
+        self._logprobs: dict[str, list[Json]] = {}
 
     def add(self, choice: Json) -> None:
         delta = as_dict(choice.get("delta")) or as_dict(choice.get("message"))
@@ -61,6 +62,8 @@ class _Choice:
         legacy = as_dict(delta.get("function_call"))
         if legacy:
             self._call({"index": 0, "function": legacy})
+        for key, entries in as_dict(choice.get("logprobs")).items():
+            self._logprobs.setdefault(key, []).extend(dicts(entries))
         self._finish = first_text(choice.get("finish_reason")) or self._finish
 
     def choice(self, index: int) -> Json:
@@ -69,7 +72,10 @@ class _Choice:
             message["reasoning_details"] = _merged_details(self._details)
         if self._calls:
             message["tool_calls"] = [self._calls[key] for key in self._calls]
-        return {"index": index, "message": message, "finish_reason": self._finish}
+        whole: Json = {"index": index, "message": message, "finish_reason": self._finish}
+        if self._logprobs:
+            whole["logprobs"] = {**self._logprobs}
+        return whole
 
     def _part(self, part: Json) -> None:
         """A delta whose content is an array of parts, thinking apart from text."""

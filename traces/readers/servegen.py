@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
+import numpy as np
+
 from traces.lengths import length_turn, single, usable_lengths
 from traces.model import LengthPrompt, OpaqueBlock, Session, Times
 from traces.readers.servegen_client import Client, arrivals, client_of, generator, pick
@@ -84,14 +86,14 @@ def _requests(client: Client, log: ReadLog) -> Iterator[Session]:
             log.omit("ServeGen request in a window without a length histogram", sent.size)
         if not sent.size or lengths is None:
             continue
-        inputs, outputs = (pick(values, rng, sent.size) for values in (lengths.input, lengths.output))
-        shares = None if lengths.reasoning is None else pick(lengths.reasoning, rng, sent.size)
-        for index in range(sent.size):
-            share = None if shares is None else float(shares[index])
+        columns = [pick(values, rng, sent.size).astype(np.int64).tolist() for values in (lengths.input, lengths.output)]
+        shares: list[float | None] = [None] * sent.size
+        if lengths.reasoning is not None:
+            shares = pick(lengths.reasoning, rng, sent.size).tolist()
+        for sent_s, tokens, output, share in zip(sent.tolist(), *columns, shares, strict=True):
             number += 1
-            tokens = int(inputs[index]), int(outputs[index])
-            if usable_lengths(*tokens, log):
-                yield _session(f"{client.name}:{number}", float(sent[index]), *tokens, share)
+            if usable_lengths(tokens, output, log):
+                yield _session(f"{client.name}:{number}", sent_s, tokens, output, share)
 
 
 def _session(name: str, sent_s: float, input_tokens: int, output_tokens: int, share: float | None) -> Session:

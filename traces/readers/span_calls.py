@@ -176,7 +176,7 @@ def _output(span: Span, log: ReadLog) -> tuple[Block, ...] | None:
         found = at(details, "gen_ai.output.messages")
     if found is None:
         choices = [_body(event) for event in _all_events(span) if event.name == "gen_ai.choice"]
-        found = [_chosen(choice) for choice in choices] or None
+        found = [_chosen(choice) for choice in choices] or _event_completion(span)
     if found is None:
         found = span.at("response_data", "output.value")
     return loose_output(found, log)
@@ -206,6 +206,12 @@ def _event_messages(span: Span) -> list[object]:
         elif event.name in ("gen_ai.content.prompt", "gen_ai.prompt"):
             found.append(json_value(at(event.attributes, "gen_ai.prompt")))
     return [message for message in found if message]
+
+
+def _event_completion(span: Span) -> object:
+    """What an event of the first conventions says was generated."""
+    named = (event for event in _all_events(span) if event.name in ("gen_ai.content.completion", "gen_ai.completion"))
+    return next((json_value(at(event.attributes, "gen_ai.completion")) for event in named), None)
 
 
 def _body(event: SpanEvent) -> Json:

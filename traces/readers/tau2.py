@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from traces.clock import scaled, unix_seconds
-from traces.conversation import Conversation
+from traces.conversation import Conversation, text_blocks
 from traces.lengths import unique
-from traces.model import Block, HiddenHead, Session, TextBlock, Times, ToolCallBlock, Usage
+from traces.model import Block, HiddenHead, Session, SpawnLink, TextBlock, Times, ToolCallBlock, Usage
 from traces.parts import content_blocks, content_text
+from traces.pool import json_text
 from traces.readers.base import JsonReader, finished, stem
 from traces.readers.openai_messages import assistant_blocks, chat_usage, completion
 from traces.readlog import ReadLog
@@ -19,7 +21,7 @@ _SIMULATION = ("termination_reason", "reward_info", "trial", "task_id", "user_co
 
 
 class Tau2Reader(JsonReader):
-    """Reads the agent's calls, a session a simulation; the calls of the simulated user are left out."""
+    """Reads the agent's calls, a session a simulation; those of the simulated user only if the log asks for them."""
 
     name = "tau2"
     title = "tau2-bench results or single simulations JSON"
@@ -41,11 +43,17 @@ class Tau2Reader(JsonReader):
                 simulations = dicts(results.get("simulations"))
             else:
                 simulations = [results]
+            if not simulations:
+                log.omit("tau2 results file without simulations in it (tasks and settings only)")
             info = as_dict(results.get("info"))
+            tasks = {str(task.get("id")): task for task in dicts(results.get("tasks"))}
             for simulation in simulations:
                 name = _name(simulation) or stem(file)
                 if dicts(simulation.get("messages")):
-                    yield from _session(simulation, info, unique(name, taken), log)
+                    run = _Run(simulation, info, unique(name, taken))
+                    yield from _session(run, log)
+                    if log.simulated_users:
+                        yield from _user_session(run, tasks.get(str(simulation.get("task_id")), {}), log)
                 elif "ticks" in simulation:
                     log.omit("voice simulation, recorded as ticks without messages")
                 else:
@@ -62,16 +70,34 @@ def _name(simulation: Json) -> str | None:
     return first_text(simulation.get("id"))
 
 
-def _session(simulation: Json, info: Json, name: str, log: ReadLog) -> Iterator[Session]:
-    agent, place = as_dict(info.get("agent_info")), as_dict(info.get("environment_info"))
-    model = first_text(agent.get("llm"))
-    conversation = Conversation(name, log)
-    conversation.seen_at(unix_seconds(simulation.get("start_time")))
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A simulation with what its results file says of it."""
+
+    simulation: Json
+    info: Json
+    name: str
+
+    def model(self, side: str) -> str | None:
+        return first_text(as_dict(self.info.get(f"{side}_info")).get("llm"))
+
+    def talk(self) -> Iterator[tuple[int, Json]]:
+        """The messages with their places, tool results one by one."""
+        for index, message in enumerate(dicts(self.simulation.get("messages"))):
+            nested = dicts(message.get("tool_messages"))
+            yield from ((index, member) for member in nested or [message])
+
+
+def _session(run: _Run, log: ReadLog) -> Iterator[Session]:
+    """The session of the agent."""
+    agent, place = as_dict(run.info.get("agent_info")), as_dict(run.info.get("environment_info"))
+    conversation = Conversation(run.name, log)
+    conversation.seen_at(unix_seconds(run.simulation.get("start_time")))
     asked_s: float | None = None
-    for index, message in enumerate(_flat(dicts(simulation.get("messages")))):
+    for index, message in run.talk():
         at_s = unix_seconds(message.get("timestamp"))
         if message.get("role") == "assistant" and (index or as_dict(message.get("usage"))):
-            _reply(conversation, message, model, asked_s, log)
+            _reply(conversation, message, run.model("agent"), asked_s, log)
         else:
             _heard(conversation, message, at_s, log)
         asked_s = at_s if at_s is not None else asked_s
@@ -80,10 +106,30 @@ def _session(simulation: Json, info: Json, name: str, log: ReadLog) -> Iterator[
     yield from finished(conversation, log, head=head)
 
 
-def _flat(messages: list[Json]) -> Iterator[Json]:
-    for message in messages:
-        nested = dicts(message.get("tool_messages"))
-        yield from nested or [message]
+def _user_session(run: _Run, task: Json, log: ReadLog) -> Iterator[Session]:
+    """The session of the simulated user, to whom the agent's words are a user's."""
+    conversation = Conversation(f"{run.name}-user", log)
+    conversation.seen_at(unix_seconds(run.simulation.get("start_time")))
+    guide = first_text(as_dict(run.info.get("user_info")).get("global_simulation_guidelines"))
+    scenario = task.get("user_scenario")
+    parts = [guide, json_text(scenario) if scenario else None]
+    conversation.say("system", text_blocks(*parts))
+    asked_s: float | None = None
+    for _, message in run.talk():
+        role, at_s = message.get("role"), unix_seconds(message.get("timestamp"))
+        if role == "user":
+            _reply(conversation, message, run.model("user"), asked_s, log)
+        elif role == "assistant" and not dicts(message.get("tool_calls")):
+            conversation.say("user", content_blocks(message.get("content"), log), at_s)
+        elif role == "tool" and message.get("requestor") == "user":
+            _result(conversation, message, at_s)
+        else:
+            continue
+        asked_s = at_s if at_s is not None else asked_s
+    if guide or scenario:
+        log.assume("prompt of the simulated user: its guidelines and its scenario, as far as the file has them")
+    head = None if guide or scenario else HiddenHead(key=f"tau2 user of {run.name}")
+    yield from finished(conversation, log, head=head, parent=SpawnLink(session_id=run.name), agent="simulated user")
 
 
 def _heard(conversation: Conversation, message: Json, at_s: float | None, log: ReadLog) -> None:
@@ -91,12 +137,12 @@ def _heard(conversation: Conversation, message: Json, at_s: float | None, log: R
     role = first_text(message.get("role"))
     if role == "tool":
         if message.get("requestor") == "user":
-            log.omit("tool result of the simulated user")
+            if not log.simulated_users:
+                log.omit("tool result of the simulated user")
             return
-        text, failed = content_text(message.get("content")), message.get("error") is True
-        conversation.result(text, first_text(message.get("id")), is_error=failed, at_s=at_s)
+        _result(conversation, message, at_s)
         return
-    if role == "user":
+    if role == "user" and not log.simulated_users:
         log.omit("call of the simulated user, another model")
     elif role == "assistant":
         log.omit("canned greeting, which no model made")
@@ -104,6 +150,11 @@ def _heard(conversation: Conversation, message: Json, at_s: float | None, log: R
         log.omit("message without a role")
         return
     conversation.say(role, content_blocks(message.get("content"), log), at_s)
+
+
+def _result(conversation: Conversation, message: Json, at_s: float | None) -> None:
+    text, failed = content_text(message.get("content")), message.get("error") is True
+    conversation.result(text, first_text(message.get("id")), is_error=failed, at_s=at_s)
 
 
 def _reply(conversation: Conversation, message: Json, model: str | None, asked_s: float | None, log: ReadLog) -> None:

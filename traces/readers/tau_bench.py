@@ -13,6 +13,8 @@ from traces.readlog import ReadLog
 from traces.records import Json, as_list, dicts, documents, head_values
 from traces.source import SourceFile
 
+_EXAMPLE = "tau-bench few-shot example: prompt material, its tool calls are not in the file"
+
 
 class TauBenchReader(JsonReader):
     """Reads a session a run. The simulated user's messages are prompt only: their calls are not recorded."""
@@ -27,18 +29,23 @@ class TauBenchReader(JsonReader):
         return self.score(rows) if rows else 0.0
 
     def score(self, rows: list[Json]) -> float:
-        """Runs hold a task and a traj of messages."""
-        return 0.97 if isinstance(rows[0].get("traj"), list) and "task_id" in rows[0] else 0.0
+        """Runs hold a task and a traj of messages; examples for prompts, one text."""
+        run = isinstance(rows[0].get("traj"), list) and "task_id" in rows[0]
+        return 0.97 if run or _is_example(rows[0]) else 0.0
 
     def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
         """Yield the sessions of one results file."""
         taken: set[str] = set()
-        log.assume("tau-bench records no tool definitions: prompts are counted without them")
         for line, value in documents(file, log):
             for number, run in enumerate(as_list(value) if isinstance(value, list) else [value]):
+                if isinstance(run, dict) and _is_example(run):
+                    log.omit(_EXAMPLE)
+                    continue
                 if not isinstance(run, dict) or not is_messages(run.get("traj")):
                     log.invalid(file.name, line, f"run {number} has no traj of messages", kind="run without messages")
                     continue
+                if not taken:
+                    log.assume("tau-bench records no tool definitions: prompts are counted without them")
                 name = unique(f"task{run.get('task_id')}-trial{run.get('trial', 0)}", taken)
                 conversation = Conversation(name, log)
                 add_messages(conversation, dicts(run["traj"]), log)
@@ -46,3 +53,8 @@ class TauBenchReader(JsonReader):
 
 
 READER = TauBenchReader()
+
+
+def _is_example(row: Json) -> bool:
+    """A conversation printed for people, to be pasted into prompts: calls stand in it as the word None."""
+    return isinstance(row.get("messages_display"), str) and "traj" not in row

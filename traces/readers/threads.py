@@ -17,6 +17,7 @@ from traces.model import (
     Prompt,
     Session,
     Times,
+    TokenLogprob,
     ToolCallBlock,
     ToolSpec,
     ToolWait,
@@ -45,6 +46,7 @@ class Call:
     verdict: Verdict = Verdict.ACCEPTED
     tools: tuple[ToolSpec, ...] = ()
     prompt: Prompt | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,6 +115,7 @@ class Threads:
             times=call.times,
             verdict=call.verdict,
             finish_reason=call.finish_reason,
+            logprobs=call.logprobs,
         )
         self._note_tools(thread, call)
         previous = thread.turns[-1] if thread.turns else None

@@ -10,14 +10,19 @@ import pytest
 from scenarios.composition.compose import Composed, Factors, compose
 from scenarios.composition.levers import ALL_LEVERS, Draws, lever_runs
 from scenarios.composition.quality import Assurance, QualityItem, parse_lever, quality_budget
-from scenarios.options import CostOptions, PlatformOptions
+from scenarios.composition.run import composition
+from scenarios.options import ClusterOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
+from scenarios.readoptions import ReadOptions
 from simulator.acceptance.table import from_eps
+from simulator.gate import gated
+from simulator.gateconfig import GateConfig
 from simulator.prefix import BlockPaths
 from simulator.resample import resample
 from simulator.sessions import LoadConfig
 from simulator.workload import Workload
+from tests.shared import AGENT_LOOP
 from tests.simulator.cases import single_turns
 
 EPS = (0.4,) * 8
@@ -78,6 +83,39 @@ def test_retries_that_find_their_prompt_make_the_formula_too_dear() -> None:
     assert both.h == pytest.approx((both.nu - 1) / both.nu * (1600 - 16) / 1600, abs=0.02)
     assert both.residual.low > 0
     assert "retries find their prompt in the cache" in max(both.parts, key=lambda part: part.share).cause
+
+
+def test_a_gate_pays_for_each_draw_and_composes() -> None:
+    workload = reusable(40, 160, 60)
+    gate = GateConfig(pass_call=0.6, pass_answer=0.6, gate_gpu_s=0.25)
+    draws = Draws(
+        once=resample(workload, 1.0, 0),
+        resampled=gated(workload, gate, 0),
+        acceptance_once=_Choice(),  # type: ignore[arg-type]
+        acceptance_resampled=_Choice(),  # type: ignore[arg-type]
+    )
+    factors, rows = compose(list(lever_runs(draws, platform(prefill_us=100), ALONE, 0)), 0)
+    assert factors.C_gate_s == pytest.approx(0.25)
+    by_levers = {row.levers: row for row in rows}
+    alone, none = by_levers["resampling"], by_levers["none"]
+    assert alone.residual.value == pytest.approx(0, abs=1e-9)
+    assert alone.C_total_joint_s == pytest.approx(alone.nu * (none.C_total_joint_s + 0.25))
+    for row in rows:
+        assert sum(part.share for part in row.parts) == pytest.approx(row.residual.value, abs=1e-12)
+
+
+def test_replicas_and_gates_reach_the_composition() -> None:
+    one, two = (
+        composition([str(AGENT_LOOP)], ReadOptions(), ReplayOptions(cluster=ClusterOptions(replicas=count)))
+        for count in (1, 2)
+    )
+    assert (one.config["replicas"].value, two.config["replicas"].value) == (1, 2)
+    assert two.combinations[0].mean_batch < one.combinations[0].mean_batch
+    gate = GateConfig(pass_call=0.5)
+    drawn = composition([str(AGENT_LOOP)], ReadOptions(), ReplayOptions(gate=gate))
+    assert drawn.factors.nu > one.factors.nu
+    with pytest.raises(OptionError, match="--gate"):
+        composition([str(AGENT_LOOP)], ReadOptions(), ReplayOptions(gate=gate, nu=1.2))
 
 
 def test_quality_adds_up_and_says_what_is_sure() -> None:

@@ -10,18 +10,27 @@ import numpy as np
 import orjson
 import pytest
 
-from scenarios.options import AcceptanceOptions, CostOptions, ReplayOptions
-from scenarios.protocol import simulate
+from scenarios.options import (
+    AcceptanceOptions,
+    ClusterOptions,
+    CostOptions,
+    LoadOptions,
+    OptionError,
+    PlatformOptions,
+    ReplayOptions,
+)
+from scenarios.protocol import replays
 from scenarios.protocol.arms import ArmOptions
 from scenarios.protocol.calibration import calibrated
 from scenarios.protocol.check import Outcome, Ruling, check, combined
 from scenarios.protocol.pairs import compare_pair
 from scenarios.protocol.prereg import read_registration
+from scenarios.protocol.replays import ProtocolOptions
 from scenarios.protocol.report import ProtocolAnswer, check_protocol
 from scenarios.protocol.results import CompositionFigures, Figures, Pair, Results, Run, read_results
 from scenarios.protocol.schemas import read_tools
-from scenarios.protocol.simulate import REGISTRATION, RESULTS, ProtocolOptions, run_protocol
-from scenarios.recording import ReadOptions
+from scenarios.protocol.simulate import REGISTRATION, RESULTS, run_protocol
+from scenarios.readoptions import ReadOptions
 from scenarios.synth.words import Vocabulary
 from simulator import law
 from tokenclass.tokenizers import load_tokenizer
@@ -106,6 +115,83 @@ def test_r3_needs_repetitions(joint: list[float], outcome: Outcome) -> None:
     assert combined(check(given, []), "R3") is outcome
 
 
+def test_rounds_of_one_session_are_not_independent() -> None:
+    """Sessions that differ in acceptance: the interval covers what new sessions would give, the naive one does not."""
+    generator = np.random.default_rng(1)
+    covered = naive = 0
+    for _ in range(200):
+        runs, pooled = [], []
+        for arm, mean in (("B", 3.0), ("A", 2.0)):
+            rounds = generator.integers(200, 600, 30).astype(float)
+            accepted = mean * generator.lognormal(-0.02, 0.2, 30) * rounds
+            plain = Figures(num_drafts=rounds.sum(), accepted_per_pos=(accepted.sum() / 8,) * 8)
+            by_session = msgspec.structs.replace(
+                plain, rounds_by_session=tuple(rounds), accepted_by_session=tuple(accepted)
+            )
+            runs.append(Run(arm=arm, gamma=8, batch=1, figures=by_session))
+            pooled.append(Run(arm=arm, gamma=8, batch=1, figures=plain))
+        wide, narrow = (
+            by_name(check(Results(origin="measured", runs=some), []))["R1 tau_S <= tau_F"] for some in (runs, pooled)
+        )
+        assert wide.estimate is not None
+        assert narrow.estimate is not None
+        assert wide.estimate.value == pytest.approx(narrow.estimate.value)
+        covered += wide.estimate.low <= 1.5 <= wide.estimate.high
+        naive += narrow.estimate.low <= 1.5 <= narrow.estimate.high
+        assert wide.sessions == 30
+        assert "independent" in narrow.reason
+    assert 182 <= covered <= 198
+    assert naive < 160
+
+
+def test_one_session_has_no_spread() -> None:
+    runs = [
+        Run(
+            arm=arm,
+            gamma=4,
+            batch=1,
+            figures=msgspec.structs.replace(
+                figures(alpha), rounds_by_session=(5000.0,), accepted_by_session=(5000 * law.tau(1 - alpha, 4),)
+            ),
+        )
+        for arm, alpha in (("B", 0.9), ("A", 0.5))
+    ]
+    ruling = by_name(check(Results(origin="measured", runs=runs), []))["R1 tau_S <= tau_F"]
+    assert ruling.outcome is Outcome.NOT_ENOUGH
+
+
+TERMS = {"nu": 1.25, "h": 0.9, "c_hit": 0.02, "C_pre": 0.5, "C_dec": 3.0, "c_net": 12.0, "c_1": 15.0}
+
+
+def ruled_r3(*repetitions: dict[str, float]) -> Ruling:
+    given = msgspec.convert({"origin": "measured", "composition": {"measured": list(repetitions)}}, Results)
+    return next(ruling for ruling in check(given, []) if ruling.predicate == "R3")
+
+
+@pytest.mark.parametrize(
+    ("C_totals", "outcome"),
+    [((3.07, 3.1, 3.05), Outcome.NOT_REJECTED), ((4.0, 4.1, 3.9), Outcome.REJECTED), ((3.07,), Outcome.NOT_ENOUGH)],
+)
+def test_r3_from_measured_terms(C_totals: tuple[float, ...], outcome: Outcome) -> None:
+    predicted = 1.25 * ((1 - 0.9 + 0.9 * 0.02) * 0.5 + 12 / 15 * 3.0)
+    ruling = ruled_r3(*({**TERMS, "C_total": value} for value in C_totals))
+    assert ruling.outcome is outcome
+    assert ruling.n == len(C_totals)
+    assert ruling.estimate is not None
+    assert ruling.estimate.value == pytest.approx(np.mean([abs(predicted / value - 1) for value in C_totals]))
+
+
+def test_r3_says_which_terms_are_missing(tmp_path: Path) -> None:
+    ruling = ruled_r3({**TERMS, "C_total": 3.0}, {name: TERMS[name] for name in ("nu", "h", "C_pre", "c_1")})
+    assert ruling.outcome is Outcome.NOT_ENOUGH
+    assert ruling.reason == "repetition 2 of C_total lacks c_hit, C_dec, c_net, C_total"
+    path = tmp_path / "m.json"
+    wrong = {**TERMS, "C_total": 3, "h": 2}
+    path.write_bytes(orjson.dumps({"origin": "measured", "composition": {"measured": [wrong]}}))
+    with pytest.raises(TraceError, match="h 2"):
+        read_results(path)
+
+
 def write_outputs(path: Path, rows: dict[str, list[int]]) -> None:
     path.write_bytes(b"".join(orjson.dumps({"id": name, "token_ids": ids}) + b"\n" for name, ids in rows.items()))
 
@@ -156,7 +242,7 @@ def test_the_declaration_is_hashed_and_stands_before_anything_runs(
         assert (tmp_path / REGISTRATION).exists()
         raise InterruptedError
 
-    monkeypatch.setattr(simulate, "replay_once", stopped)
+    monkeypatch.setattr(replays, "replay_once", stopped)
     with pytest.raises(InterruptedError):
         run_protocol(small(), ReadOptions(), tmp_path)
     assert read_registration(tmp_path / REGISTRATION).sha256 == registration.sha256
@@ -226,6 +312,46 @@ def test_a_manifest_of_benchmark_results(tmp_path: Path) -> None:
     assert r2.estimate.value == pytest.approx(0.5)
     assert r2.outcome is Outcome.NOT_REJECTED
     assert any("no pre-registration" in note for note in answer.notes)
+
+
+def test_requests_give_sessions_to_a_manifest(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"r{number}",
+            "metrics": {
+                "acceptance_histogram": [2, 3, 5 + number],
+                "num_spec_steps": 10 + number,
+                "num_accepted_draft_tokens": 13 + 2 * number,
+                "num_draft_tokens": 2 * (10 + number),
+            },
+        }
+        for number in range(4)
+    ]
+    (tmp_path / "requests.jsonl").write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    files = {"requests": "requests.jsonl"}
+    runs = [{"arm": arm, "gamma": 2, "batch": 1, "files": files} for arm in ("A", "B")]
+    (tmp_path / "manifest.json").write_bytes(orjson.dumps({"origin": "measured", "runs": runs}))
+    ruling = by_name(check_protocol(tmp_path / "manifest.json").rulings)["R1 tau_S <= tau_F"]
+    assert ruling.sessions == 4
+    assert ruling.n == 46
+    assert ruling.estimate is not None
+    assert ruling.estimate.value == pytest.approx(1)
+
+
+def test_replicas_and_waits_are_declared_and_used(folder: Path, tmp_path: Path) -> None:
+    options = small(cluster=ClusterOptions(replicas=2), load=LoadOptions(tool_speedup=4.0))
+    registration, found = run_protocol(options, ReadOptions(), tmp_path)
+    declared = registration.content.platform
+    assert (declared["replicas"], declared["tool_speedup"]) == (2, 4.0)
+    single = read_results(folder / RESULTS)
+    assert [run.figures for run in found.runs] != [run.figures for run in single.runs]
+    with pytest.raises(OptionError, match="exclude each other"):
+        run_protocol(small(load=LoadOptions(request_rate=1.0)), ReadOptions(), tmp_path / "rate")
+
+
+def test_a_drafter_without_a_model_is_not_measured_on_invented_text(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="invented"):
+        run_protocol(small(platform=PlatformOptions(speculative_method="ngram")), ReadOptions(), tmp_path)
 
 
 def test_a_manifest_that_contradicts_its_files_is_an_error(tmp_path: Path) -> None:

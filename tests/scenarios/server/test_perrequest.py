@@ -70,3 +70,7 @@ def test_kinds_are_told_by_content(tmp_path: Path, text: str, kind: Kind) -> Non
     assert kind_of(AGENT_LOOP) is Kind.TRACE
     with pytest.raises(TraceError, match="No such file"):
         kind_of(tmp_path / "none")
+
+
+def test_standard_input_is_a_recording() -> None:
+    assert kind_of(Path("-")) is Kind.TRACE

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 
-from scenarios.recording import ReadOptions
+from scenarios.readoptions import ReadOptions
 from scenarios.synth.declared import Declared
 from scenarios.synth.fit import fit
 from scenarios.synth.lengths import LengthWriter

@@ -1,0 +1,133 @@
+"""A plan from start to end: candidates on an idle replica, how long to replay, sizes, the best, and growth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scenarios.loaded import Loaded, load
+from scenarios.options import OptionError
+from scenarios.plan.candidates import Candidate, candidates
+from scenarios.plan.capacity import available, capacity
+from scenarios.plan.document import CapacityRow, Growth, Plan, Row
+from scenarios.plan.probe import Bench, Idle
+from scenarios.plan.size import Demand, first_look, row, size
+from scenarios.plan.span import span_for
+from scenarios.plan.summary import document, usd
+from scenarios.plan.timeline import Timeline
+from scenarios.plan.wanted import Wanted, rate_of
+from scenarios.plan.workers import Shop, Task, workers
+from scenarios.recording import Progress
+
+GROWN = 3
+"""Candidates, cheapest first, that are sized again at the grown rate."""
+
+
+Run = Callable[[Callable[[Bench, Any], Any], Sequence[Task]], list[Any]]
+
+
+def plan(
+    paths: Sequence[str],
+    given: Mapping[str, Any],
+    axes: Mapping[str, str],
+    wanted: Wanted,
+    *,
+    progress: Progress | None = None,
+    done: Callable[[int], None] | None = None,
+) -> Plan:
+    """The plan for the traffic of the recordings at *paths* over all combinations of *axes*, options else as *given*.
+
+    Raises OptionError for options out of range, TraceError or SimtoolError for recordings that cannot be used.
+    """
+    chosen = candidates(given, axes)
+    loaded, fitting, unfit = _loaded(paths, chosen, progress)
+    jobs = min(wanted.jobs or len(os.sched_getaffinity(0)), max(1, len(fitting)))
+    shop = Shop(loaded, wanted.objectives, wanted.max_requests)
+    with workers(shop, jobs, done) as run:
+        return _planned(shop, (fitting, unfit), wanted, run)
+
+
+def _loaded(
+    paths: Sequence[str], chosen: Sequence[Candidate], progress: Progress | None
+) -> tuple[Loaded, list[Candidate], list[tuple[Candidate, str]]]:
+    """The recording, read for all candidates at once; those that fit, and why others do not."""
+    fitting, unfit, readings = [], [], []
+    for one in chosen:
+        try:
+            asked = one.question()
+        except OptionError as error:
+            unfit.append((one, str(error)))
+            continue
+        if asked.reading.keep_ids or asked.reading.keep_forced:
+            raise OptionError(
+                "plan needs acceptance that is declared: --grammar, and n-gram or suffix drafters measured on the "
+                "recorded tokens, are not known of repeated traffic; give --acceptance-length, --eps or --profile"
+            )
+        fitting.append(one)
+        readings.append(asked.reading)
+    if not fitting:
+        raise OptionError("no candidate can be asked: " + "; ".join(f"{one.name}: {why}" for one, why in unfit))
+    twice = any(reading.every_prompt_twice for reading in readings)
+    return load(paths, replace(readings[0], every_prompt_twice=twice), progress=progress), fitting, unfit
+
+
+def _planned(shop: Shop, chosen: tuple[list[Candidate], list[tuple[Candidate, str]]], wanted: Wanted, run: Run) -> Plan:
+    fitting, unfit = chosen
+    traffic = shop.bench(fitting[0]).traffic
+    looks: list[tuple[Idle | None, Timeline | None, str]] = run(first_look, [(one, None) for one in fitting])
+    rows, serving, slowest = [], [], None
+    for one, (idle, timeline, why) in zip(fitting, looks, strict=True):
+        if idle is None or timeline is None or why:
+            rows.append(row(one, idle=idle, reason=why))
+            continue
+        serving.append((one, idle))
+        if slowest is None or timeline.session_s > slowest.session_s:
+            slowest = timeline
+    rows += [row(one, reason=why) for one, why in unfit]
+    if slowest is None:
+        return document(shop, traffic, wanted, None, rows=rows)
+    if wanted.gpus_available is not None:
+        load_of = [(one, available(idle, slowest, _limits(wanted))) for one, idle in serving]
+        found: list[CapacityRow] = run(capacity, load_of)
+        return document(shop, traffic, wanted, None, rows=rows, capacity=_by_load(found))
+    rate = rate_of(wanted, traffic)
+    span = span_for(slowest, wanted.objectives, rate, traffic.tiles.attempts_per_task, wanted.max_requests)
+    demand = Demand(
+        tasks_per_s=rate,
+        span=span,
+        timeline=slowest,
+        headroom=wanted.headroom,
+        lose_one=wanted.lose_one,
+        max_gpus=wanted.max_gpus,
+    )
+    sized: list[Row] = run(_size, [(one, (idle, demand)) for one, idle in serving])
+    rows = sorted(sized, key=usd) + rows
+    growth = _grown(rows, serving, demand, wanted.growth, run) if wanted.growth is not None else []
+    steady = traffic.steady(rate, span, slowest)
+    return document(shop, traffic, wanted, (span, steady), rows=rows, growth=growth)
+
+
+def _size(bench: Bench, argument: tuple[Idle, Demand]) -> Row:
+    return size(bench, *argument)
+
+
+def _limits(wanted: Wanted) -> tuple[int, float, bool, int]:
+    assert wanted.gpus_available is not None
+    return wanted.gpus_available, wanted.headroom, wanted.lose_one, wanted.max_requests
+
+
+def _by_load(rows: list[CapacityRow]) -> list[CapacityRow]:
+    return sorted(rows, key=lambda one: -(one.tasks_per_s or 0.0))
+
+
+def _grown(
+    rows: list[Row], serving: list[tuple[Candidate, Idle]], demand: Demand, factor: float, run: Run
+) -> list[Growth]:
+    """The cheapest candidates at *factor* times the rate, over the same time."""
+    known = {one.name: (one, idle) for one, idle in serving}
+    best = [known[one.name] for one in rows if one.sized is not None][:GROWN]
+    grown = replace(demand, tasks_per_s=demand.tasks_per_s * factor)
+    found: list[Row] = run(_size, [(one, (idle, grown)) for one, idle in best])
+    return [Growth(name=one.name, reason=one.reason, sized=one.sized) for one in sorted(found, key=usd)]

@@ -1,0 +1,1 @@
+"""One plot a module: each holds a `scenarios.report.plot.Plot` named PLOT, and is found by being here."""

@@ -1,0 +1,1 @@
+"""Scenario files: what a question is asked with, in YAML or TOML."""

@@ -1,0 +1,127 @@
+"""``simtool compare``: what is different between two results, is it sure, and where does it come from?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simtool import options as o
+
+if TYPE_CHECKING:
+    from scenarios.comparison.compare import CompareOptions
+    from scenarios.comparison.document import Comparison
+
+EXIT_LIMIT_MISSED = 4
+"""Exit code of --fail-on-slo and --fail-if-worse."""
+
+_RESULT = "Folder of simtool replay -o, or a --json file of it (totals only)"
+
+
+def command(
+    a: Annotated[str, typer.Argument(metavar="A", help=f"{_RESULT}: the one to start from.", show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same: the one that is judged.", show_default=False)],
+    *,
+    goodput: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--goodput",
+            metavar="METRIC:MS",
+            help="Objectives of ttft, tpot, itl, e2el, as in ttft:500; default: those that B was replayed with.",
+            rich_help_panel=o.SLO,
+        ),
+    ] = None,
+    slo_attainment: Annotated[
+        float | None,
+        typer.Option(
+            "--slo-attainment",
+            help="Share of requests that must meet them; default: as in B, else 0.99.",
+            rich_help_panel=o.SLO,
+        ),
+    ] = None,
+    fail_on_slo: Annotated[
+        bool, typer.Option("--fail-on-slo", help="Exit with 4 if B misses an objective.", rich_help_panel=o.SLO)
+    ] = False,
+    fail_if_worse: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if-worse",
+            metavar="[METRIC:]PERCENT",
+            help="Exit with 4 if B is worse than A by more, as in p99_ttft_ms:5; without a metric: p50 and p99 of "
+            "E2EL, p50 of session time, C_total in USD. Metrics are named as in --json.",
+            rich_help_panel=o.SLO,
+        ),
+    ] = None,
+    metric_percentiles: Annotated[
+        str | None,
+        typer.Option(
+            "--metric-percentiles",
+            metavar="P,P",
+            help="Default: 50,90,95,99, of which tables show 50 and 99.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
+    confidence_level: Annotated[
+        float, typer.Option("--confidence-level", help="Of the intervals.", rich_help_panel=o.OUTPUT)
+    ] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", help="Of the resampling.", rich_help_panel=o.OUTPUT)] = 0,
+    json: o.Json = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            "--markdown", metavar="FILE", help="Markdown for a comment on a change.", rich_help_panel=o.OUTPUT
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the headline.", rich_help_panel=o.OUTPUT)] = False,
+) -> None:
+    """Compare two results: each metric with its difference, an interval and a verdict, and where it comes from.
+
+    Runs of one trace are paired by session, turn and attempt. Differences of latency and cost are split into queue,
+    prefill, cache, decode, retries and tool waits.
+    """
+    from scenarios.comparison.compare import DEFAULT_PERCENTILES, CompareOptions
+    from scenarios.options import OptionError
+    from simtool.console import write_json
+    from simtool.show_compare import show
+
+    options = CompareOptions(
+        goodput=tuple(goodput or ()),
+        slo_attainment=slo_attainment,
+        fail_if_worse=tuple(fail_if_worse or ()),
+        confidence_level=confidence_level,
+        seed=seed,
+        metric_percentiles=metric_percentiles or DEFAULT_PERCENTILES,
+    )
+    try:
+        found = _compare(a, b, options, fail_on_slo=fail_on_slo)
+    except OptionError as error:
+        raise typer.BadParameter(str(error)) from None
+    every = metric_percentiles is not None
+    if json is not None:
+        write_json(found, json)
+    if markdown is not None:
+        _write_markdown(found, markdown, every_percentile=every)
+    if json != "-":
+        show(found, every_percentile=every, quiet=quiet)
+    if any(not one.met for one in found.gates) or (fail_on_slo and any(not one.met for one in found.objectives)):
+        raise typer.Exit(EXIT_LIMIT_MISSED)
+
+
+def _compare(a: str, b: str, options: CompareOptions, *, fail_on_slo: bool) -> Comparison:
+    from scenarios.comparison.compare import compare
+    from scenarios.comparison.source import read_run
+    from scenarios.options import OptionError
+
+    found = compare(read_run(a), read_run(b), options)
+    if fail_on_slo and not found.objectives:
+        raise OptionError("--fail-on-slo needs objectives: give --goodput, for example --goodput ttft:500")
+    return found
+
+
+def _write_markdown(found: Comparison, target: Path, *, every_percentile: bool) -> None:
+    from scenarios.comparison.markdown import markdown
+    from traces.atomic import whole_file
+
+    with whole_file(target) as partial:
+        partial.write_text(markdown(found, every_percentile=every_percentile), encoding="utf-8")
