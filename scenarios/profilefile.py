@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from scenarios.jsonbytes import json_bytes
 from simulator.profile import AcceptanceProfile
 from traces.atomic import whole_file
 from traces.errors import TraceError
@@ -31,7 +32,7 @@ def read_profile(path: Path) -> AcceptanceProfile:
 def write_profile(profile: AcceptanceProfile, path: Path) -> None:
     """Write *profile* to *path* as JSON, whole or not at all."""
     with whole_file(path) as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(profile), indent=2) + b"\n")
+        partial.write_bytes(json_bytes(profile))
 
 
 def schema() -> dict[str, Any]:

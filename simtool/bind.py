@@ -110,7 +110,7 @@ def _valued(given: Mapping[str, Any], context: typer.Context) -> dict[str, Any]:
 
 
 def _usage_error(text: str) -> typer.BadParameter:
-    from simtool.safetext import safe_line
+    from traces.safetext import safe_line
 
     return typer.BadParameter(safe_line(text))
 

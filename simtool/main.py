@@ -94,7 +94,7 @@ def main() -> None:
     try:
         app()
     except SimtoolError as error:
-        from simtool.safetext import safe_line
+        from traces.safetext import safe_line
 
         print(f"simtool: {safe_line(str(error))}", file=sys.stderr)  # noqa: T201
         raise SystemExit(EXIT_BAD_INPUT) from None

@@ -7,7 +7,7 @@ from rich.markup import escape
 from scenarios.comparison.document import Comparison
 from scenarios.comparison.sheets import headline, sheets
 from simtool.console import stderr_console, stdout_console, table
-from simtool.safetext import safe_line
+from traces.safetext import safe_line
 
 
 def show(comparison: Comparison, *, every_percentile: bool = False, quiet: bool = False) -> None:

@@ -10,7 +10,7 @@ from scenarios.plan.document import CapacityRow, Plan, Row, Sized, shortfall
 from scenarios.plan.probe import Probe
 from scenarios.plan.targets import GOODPUT, TargetResult
 from simtool.console import number, percent, stderr_console, stdout_console, table
-from simtool.safetext import safe
+from traces.safetext import safe
 
 
 def show(plan: Plan, *, quiet: bool) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from scenarios.sweep.axes import shown
 from scenarios.sweep.document import ObjectiveRow, PointRow, Summary, TornadoBar
 from simtool.console import number, stdout_console, table
-from simtool.safetext import safe
+from traces.safetext import safe
 
 _SHOWN = ("p99_ttft_ms", "net_saving", "output_throughput_tokens_per_s")
 """Figures that stand in the table beside the objectives."""

@@ -10,9 +10,9 @@ from rich.markup import escape
 from scenarios.spanlengths import Lengths
 from scenarios.tagreport import CALL_SUBCLASSES, KeyStats, OutputStats, TagReport, ToolStats
 from simtool.console import number, percent, stdout_console, table
-from simtool.safetext import safe_line
 from simtool.tag import By
 from tokenclass.classes import PositionClass, SubClass
+from traces.safetext import safe_line
 
 CLASS_NAMES = {PositionClass.S: "tool calls", PositionClass.R: "reasoning", PositionClass.F: "prose"}
 SUBCLASS_NAMES = {

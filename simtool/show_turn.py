@@ -9,9 +9,9 @@ from rich.text import Text
 
 from scenarios.tagshow import ShownAttempt, ShownHidden, ShownText, ShownTurn
 from simtool.console import stdout_console
-from simtool.safetext import safe, safe_line
 from simtool.show_tag import CLASS_NAMES, SUBCLASS_NAMES
 from tokenclass.classes import PositionClass, SubClass
+from traces.safetext import safe, safe_line
 
 STYLES = {
     SubClass.D: "bold blue",

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from simtool.console import number, percent, table
-from simtool.safetext import safe_line
 from traces.outputkinds import UNKNOWN, OutputKinds
+from traces.safetext import safe_line
 from traces.summary import UNKNOWN_MODEL
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def _said(saving: float) -> str:
 
 def _show(result: WhatIf) -> None:
     from simtool.console import number, percent, stdout_console, table
-    from simtool.safetext import safe
+    from traces.safetext import safe
 
     before, after, saved = result.before, result.after, result.saved
 

@@ -7,9 +7,8 @@ to be found is which requests share which leading keys. The keys of all requests
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from simulator.keypaths import KeyPaths, PathsBuilder, SharedNodes
 from simulator.keyrecords import RECORD, KeyRecords
 from simulator.kvcache import BlockIds
+from simulator.lazypaths import LazyPaths
 from tokenclass.identity import salted
 from tokenclass.tagged import BlockPrompt
 
@@ -117,7 +117,7 @@ class _Keys(NamedTuple):
     """Keys of each request."""
 
 
-class MixedPaths(Sequence[BlockIds]):
+class MixedPaths(LazyPaths):
     """The paths of all requests in order, written out or as runs."""
 
     def __init__(self, order: array[int], written: list[BlockIds], keyed: KeyPaths) -> None:
@@ -129,16 +129,10 @@ class MixedPaths(Sequence[BlockIds]):
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, index: int) -> BlockIds: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BlockIds]: ...
-    def __getitem__(self, index: int | slice) -> BlockIds | list[BlockIds]:
-        """The path of one request, or those of a slice of them."""
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
+    def path(self, index: int) -> BlockIds:
+        """The path of request *index*."""
         if self._order is None:
-            return self._keyed.path(range(self._length)[index])
+            return self._keyed.path(index)
         place = self._order[index]
         return self._written[place] if place >= 0 else self._keyed.path(~place)
 

@@ -7,16 +7,15 @@ So the prefix cache finds as much of the traffic as it found of the recording.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator import rng
 from simulator.kvcache import BlockIds
+from simulator.lazypaths import LazyPaths
 from simulator.prefix import BlockPaths
 from simulator.toolruns import ToolRuns
 from simulator.workload import I32, I64, NO_PARENT, Workload
@@ -203,7 +202,7 @@ def _paths(source: Tiles, tasks: I64, attempts: I64, placement: I64) -> BlockPat
     return BlockPaths(_TiledPaths(source, attempts, shift), total)
 
 
-class _TiledPaths(Sequence[BlockIds]):
+class _TiledPaths(LazyPaths):
     """The paths of repeated attempts, each made when it is asked for."""
 
     def __init__(self, source: Tiles, attempts: I64, shift: I64) -> None:
@@ -213,14 +212,8 @@ class _TiledPaths(Sequence[BlockIds]):
     def __len__(self) -> int:
         return self._attempts.size
 
-    @overload
-    def __getitem__(self, index: int) -> BlockIds: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BlockIds]: ...
-    def __getitem__(self, index: int | slice) -> BlockIds | list[BlockIds]:
-        """The path of one attempt, or those of a slice of them."""
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
+    def path(self, index: int) -> BlockIds:
+        """The path of attempt *index*."""
         path = self._paths[int(self._attempts[index])]
         own = path >= self._num_shared
         return path + own.astype(np.int32) * np.int32(self._shift[index])

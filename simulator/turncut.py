@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.kvcache import BlockIds
+from simulator.lazypaths import LazyPaths
 from simulator.prefix import BlockPaths
 from simulator.tile import chosen_runs, expand
 from simulator.workload import I32, I64, NO_PARENT, Workload
@@ -61,7 +61,7 @@ def _moved(parents: I32, number: I64) -> I32:
     return np.where(parents == NO_PARENT, NO_PARENT, number[np.maximum(parents, 0)]).astype(np.int32)
 
 
-class _ChosenPaths(Sequence[BlockIds]):
+class _ChosenPaths(LazyPaths):
     """Some of the paths of a workload."""
 
     def __init__(self, paths: Sequence[BlockIds], attempts: I64) -> None:
@@ -70,12 +70,6 @@ class _ChosenPaths(Sequence[BlockIds]):
     def __len__(self) -> int:
         return self._attempts.size
 
-    @overload
-    def __getitem__(self, index: int) -> BlockIds: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BlockIds]: ...
-    def __getitem__(self, index: int | slice) -> BlockIds | list[BlockIds]:
-        """The path of one attempt, or those of a slice of them."""
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
+    def path(self, index: int) -> BlockIds:
+        """The path of attempt *index*."""
         return self._paths[int(self._attempts[index])]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from scenarios.jsonbytes import json_bytes
 from simulator.predictions import P1_RATIO, R2_SCHEMA_SHARE, R3_RESIDUAL
 from traces.atomic import whole_file
 from traces.errors import TraceError
@@ -89,7 +90,7 @@ def write_registration(registration: PreRegistration, path: Path, *, force: bool
             str(path), None, f"declares another experiment ({standing.sha256[:16]})", "choose a new folder, or --force"
         )
     with whole_file(path) as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(registration), indent=2) + b"\n")
+        partial.write_bytes(json_bytes(registration))
 
 
 def read_registration(path: Path) -> PreRegistration:

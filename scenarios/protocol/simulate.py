@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from scenarios.acceptance import is_measured, resolve_acceptance
 from scenarios.clusters import with_cluster
 from scenarios.expected import AcceptanceChoice, mean_eps
+from scenarios.jsonbytes import json_bytes
 from scenarios.options import OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
@@ -72,7 +72,7 @@ def run_protocol(options: ProtocolOptions, read: ReadOptions, folder: Path) -> t
         composition=arm_composition(platforms[options.gammas[0]], choice, arms[-1].workload, options),
     )
     with whole_file(folder / RESULTS) as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
+        partial.write_bytes(json_bytes(results))
     return registration, results
 
 

@@ -11,11 +11,11 @@ import jsonschema
 import msgspec
 import pytest
 
-from simtool.safetext import safe, safe_line
 from tests.shared import AGENT_LOOP
 from tests.simtool.run import Ran, simtool
 from tests.tokenclass.sessions import one_turn
 from traces.model import ReasoningBlock, Session, TextBlock, ToolCallBlock
+from traces.safetext import safe, safe_line
 
 SAMPLE = str(AGENT_LOOP)
 HOSTILE = "a\x1b[31mb\x07\r\x9bc\u202ed\u2028e"
