@@ -8,15 +8,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from scenarios.curve import MAX_GAMMA, SUFFIX_GAMMAS
-from scenarios.drafters import MEASURED_METHODS, measure
+from scenarios.drafters import MEASURED_METHODS, MeasuredDrafts, Measurer, measure
 from scenarios.expected import AcceptanceChoice
 from scenarios.grammar import resolve_grammar, source_attempts
+from scenarios.hardwarechoice import given_tree
 from scenarios.options import AcceptanceOptions, OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.policy import resolve_policy
 from scenarios.profilefile import read_profile
 from scenarios.recording import Recording
 from scenarios.specoptions import DrafterOptions
+from scenarios.treeacceptance import tree_acceptance
+from simulator.acceptance.base import I64, U64
 from simulator.config import EngineConfig, SpeculativeMethod
 from simulator.defaultprofile import DEFAULT_PROFILE
 from simulator.origin import Origin
@@ -44,27 +47,32 @@ def choose_acceptance(
     options: ReplayOptions,
     recording: Recording,
     book: ParameterBook,
+    source: I64 | None = None,
+    measurer: Measurer = measure,
 ) -> AcceptanceChoice:
     """The acceptance of a replay of *workload*, whose attempts are those of *recorded*, or repeat them.
 
+    *source* has the recorded attempt that each one repeats; without it, workload's turns are those of *recorded*.
+    *measurer* runs a drafter on the recorded tokens.
+
     Raises OptionError for options out of range, and where a drafter is to be measured on a recording without text.
     """
+    if source is None:
+        source = source_attempts(recorded, workload)
     if is_measured(engine, options.acceptance):
-        choice = _measured(recorded, workload, engine, options, recording, book)
+        drafts = _measured(recorded, engine, options, recording, measurer)
+        choice = _observed(drafts, engine, attempt_keys(workload, options.seed), source, options.drafter, book)
+    elif engine.num_speculative_tokens and (tree := given_tree(options.platform)) is not None:
+        choice = tree_acceptance(tree, options, book)
     else:
         choice = resolve_acceptance(options.acceptance, engine.num_speculative_tokens, book)
-    choice = resolve_grammar(choice, (recorded, workload), options.policy, options.seed, recording, book)
-    return resolve_policy(choice, options.policy, book)
+    choice = resolve_grammar(choice, (recorded, workload, source), options.policy, options.seed, recording, book)
+    return resolve_policy(choice, options.policy, workload, options.seed, book)
 
 
 def _measured(
-    recorded: Workload,
-    workload: Workload,
-    engine: EngineConfig,
-    options: ReplayOptions,
-    recording: Recording,
-    book: ParameterBook,
-) -> AcceptanceChoice:
+    recorded: Workload, engine: EngineConfig, options: ReplayOptions, recording: Recording, measurer: Measurer
+) -> MeasuredDrafts:
     method, gamma = engine.speculative_method, engine.num_speculative_tokens
     store = recorded.tokens
     if store is None:
@@ -82,16 +90,23 @@ def _measured(
             store.attempts_without_prompt
         )
     depths = (gamma, MAX_GAMMA) if method is SpeculativeMethod.NGRAM else (gamma, *SUFFIX_GAMMAS)
-    drafts = measure(store, recorded.labels, recorded.offsets, method, options.drafter, depths)
+    return measurer(store, recorded.labels, recorded.offsets, method, options.drafter, depths)
+
+
+def _observed(
+    drafts: MeasuredDrafts, engine: EngineConfig, keys: U64, source: I64, options: DrafterOptions, book: ParameterBook
+) -> AcceptanceChoice:
+    """What the *drafts* of the recorded attempts say of attempts of these *keys*, which repeat those in *source*."""
+    method, gamma = engine.speculative_method, engine.num_speculative_tokens
     table = drafts.table(gamma)
-    _note_drafter(options.drafter, method, book)
-    source = "drafter run on the recorded token ids; a draft is accepted if it is the recorded token (temperature 0)"
-    book.add("acceptance", f"measured: {method.value}", Origin.MEASURED, source)
+    _note_drafter(options, method, book)
+    how = "drafter run on the recorded token ids; a draft is accepted if it is the recorded token (temperature 0)"
+    book.add("acceptance", f"measured: {method.value}", Origin.MEASURED, how)
     eps = drafts.eps(gamma)
     for label in SubClass:
         book.add(f"eps.{label.name}", float(eps[label]), Origin.MEASURED, "first drafts, over all positions")
     return AcceptanceChoice(
-        model=drafts.acceptance(attempt_keys(workload, options.seed), source_attempts(recorded, workload)),
+        model=drafts.acceptance(keys, source),
         table=table,
         pessimistic=table,
         optimistic=table,

@@ -1,8 +1,7 @@
 """Recordings without their text: lengths, classes, times and what is shared, enough to replay the same.
 
 A prompt becomes the identities of its blocks of tokens, an output the runs of its sub-classes. Ids of sessions and
-turns become hashes, which random draws know them by, so that the same is drawn for them; names of agents, models and
-tools become numbers in the order in which they are met.
+turns become salted hashes; names of agents, models and tools become numbers in the order in which they are met.
 """
 
 from __future__ import annotations
@@ -47,10 +46,14 @@ class _Names:
 
 
 class Anonymizer:
-    """Strips sessions one by one; equal names and equal prefixes are recognised across them."""
+    """Strips sessions one by one; equal names and equal prefixes are recognised across them.
 
-    def __init__(self, tagger: Tagger, *, keep_tool_names: bool = False) -> None:
+    Ids are hashed with *salt*; without one they are what random draws know them by, so that a replay draws the same.
+    """
+
+    def __init__(self, tagger: Tagger, *, salt: bytes, keep_tool_names: bool = False) -> None:
         self._tagger = tagger
+        self._salt = salt
         self._keep_tool_names = keep_tool_names
         self._index = PrefixIndex(BLOCK_TOKENS)
         self._keys: dict[int, int] = {}
@@ -65,7 +68,7 @@ class Anonymizer:
 
     def _session(self, session: Session, tagged: TaggedSession) -> Session:
         return Session(
-            id=hashed_name(session.id),
+            id=self._hashed(session.id),
             turns=tuple(
                 self._turn(turn, labelled, tagged) for turn, labelled in zip(session.turns, tagged.turns, strict=True)
             ),
@@ -77,13 +80,13 @@ class Anonymizer:
     def _turn(self, turn: Turn, labelled: TaggedTurn, tagged: TaggedSession) -> Turn:
         prompt, outputs = self._prefixes(labelled, tagged)
         return Turn(
-            id=hashed_name(turn.id),
+            id=self._hashed(turn.id),
             prompt=prompt,
             attempts=tuple(
                 self._attempt(attempt, labels, ids)
                 for attempt, labels, ids in zip(turn.attempts, labelled.attempts, outputs, strict=True)
             ),
-            parent=hashed_name(turn.parent) if turn.parent is not None else None,
+            parent=self._hashed(turn.parent) if turn.parent is not None else None,
             tool_waits=tuple(self._wait(wait) for wait in turn.tool_waits),
             user_wait_s=turn.user_wait_s,
             model=self._models.of(turn.model) if turn.model is not None else None,
@@ -92,7 +95,7 @@ class Anonymizer:
 
     def _attempt(self, attempt: Attempt, labels: TaggedAttempt, ids: tuple[int, ...]) -> Attempt:
         return Attempt(
-            output=_output(attempt, labels),
+            output=self._output(attempt, labels),
             usage=attempt.usage,
             times=attempt.times,
             verdict=attempt.verdict,
@@ -125,27 +128,30 @@ class Anonymizer:
     def _link(self, link: SpawnLink | None) -> SpawnLink | None:
         if link is None:
             return None
-        turn_id = hashed_name(link.turn_id) if link.turn_id is not None else None
-        return SpawnLink(session_id=hashed_name(link.session_id), turn_id=turn_id)
+        turn_id = self._hashed(link.turn_id) if link.turn_id is not None else None
+        return SpawnLink(session_id=self._hashed(link.session_id), turn_id=turn_id)
 
     def _wait(self, wait: ToolWait) -> ToolWait:
         name = wait.name if self._keep_tool_names else self._tools.of(wait.name)
         return ToolWait(name=name, duration_s=wait.duration_s)
 
+    def _output(self, attempt: Attempt, labels: TaggedAttempt) -> tuple[OpaqueBlock, ...]:
+        """The runs of sub-classes; tokens of no known class, where they are all there is, stay so."""
+        if attempt.output and all(isinstance(block, OpaqueBlock) and block.label is None for block in attempt.output):
+            blocks = (block for block in attempt.output if isinstance(block, OpaqueBlock))
+            return tuple(
+                OpaqueBlock(tokens=block.tokens, key=self._hashed(block.key) if block.key is not None else None)
+                for block in blocks
+            )
+        values, lengths = labels.labels.values.tolist(), labels.labels.lengths.tolist()
+        return tuple(
+            OpaqueBlock(tokens=length, label=SubClass(value).name)
+            for value, length in zip(values, lengths, strict=True)
+        )
+
+    def _hashed(self, name: str) -> str:
+        return hashed_name(name, self._salt)
+
 
 def _width(prompt: BlockPrompt, ids: tuple[int, ...]) -> int | None:
     return prompt.block_tokens if ids else None
-
-
-def _output(attempt: Attempt, labels: TaggedAttempt) -> tuple[OpaqueBlock, ...]:
-    """The runs of sub-classes; tokens of no known class, where they are all there is, stay so."""
-    if attempt.output and all(isinstance(block, OpaqueBlock) and block.label is None for block in attempt.output):
-        blocks = (block for block in attempt.output if isinstance(block, OpaqueBlock))
-        return tuple(
-            OpaqueBlock(tokens=block.tokens, key=hashed_name(block.key) if block.key is not None else None)
-            for block in blocks
-        )
-    values, lengths = labels.labels.values.tolist(), labels.labels.lengths.tolist()
-    return tuple(
-        OpaqueBlock(tokens=length, label=SubClass(value).name) for value, length in zip(values, lengths, strict=True)
-    )

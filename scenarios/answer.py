@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from scenarios.parameters import Parameter
+from scenarios.quality import QualityBudget
 from scenarios.runsummary import RunSummary
 
 SCHEMA_VERSION = 1
@@ -98,6 +99,8 @@ class BreakEven(msgspec.Struct, frozen=True, kw_only=True):
 
     eps_bar: float
     w_S: float
+    gamma: int
+    """Draft depth that the law reckons with: of a tree the depth, delta and d then spread over it."""
     eps_star_first_order: float
     eps_star_exact: float | None
     c_T_s: float
@@ -151,6 +154,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     break_even: BreakEven | None
     predictions: list[PredictionRow]
     """P1, R1 and R2 on this traffic, by tau of the class table."""
+    quality: QualityBudget
     vllm_compat: dict[str, float | int | list[float] | None]
     """The replay under the flat keys of ``vllm bench serve``."""
     config: dict[str, Parameter]

@@ -24,12 +24,13 @@ from scenarios.options import OptionError, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
 from scenarios.policy import engine_under
+from scenarios.quality import budget_of
 from scenarios.readoptions import ReadOptions
 from scenarios.recording import Look, Progress, Recording
 from scenarios.runsummary import RunSummary, summarise
 from scenarios.vllmcompat import bench_serve
 from simulator.config import MODELLED_ENGINE
-from simulator.replay import Replay
+from simulator.replay import Replay, Watch
 from simulator.workload import Workload
 
 _LARGE_BATCH = 8
@@ -80,6 +81,7 @@ def question(read: ReadOptions, options: ReplayOptions) -> Question:
     book = ParameterBook()
     try:
         platform = with_cluster(resolve_platform(options.platform, options.cost, book), options.cluster, book)
+        budget_of(options)
     except OptionError:
         raise
     except ValueError as error:
@@ -96,8 +98,11 @@ def question(read: ReadOptions, options: ReplayOptions) -> Question:
     return Question(options=options, platform=platform, measure=measure, reading=reading, book=book)
 
 
-def answer(asked: Question, loaded: Loaded) -> Asked:
-    """Answer a question, once, from what was loaded for its reading. Raises OptionError for options out of range."""
+def answer(asked: Question, loaded: Loaded, watch: Watch | None = None) -> Asked:
+    """Answer a question, once, from what was loaded for its reading; *watch* is told how far the replays are.
+
+    Raises OptionError for options out of range.
+    """
     options, platform, measure, book = asked.options, asked.platform, asked.measure, asked.book
     recording = loaded.own_recording()
     workload = drawn_workload(loaded.workload, options, book)
@@ -106,13 +111,13 @@ def answer(asked: Question, loaded: Loaded) -> Asked:
     choice = choose_acceptance(loaded.workload, workload, platform.engine, options, recording, book)
     baseline = None
     if gamma == 0:
-        replay = replay_once(workload, platform.engine, platform, choice, load_config, options.seed)
+        replay = replay_once(workload, platform.engine, platform, choice, load_config, options.seed, watch)
         summary = summarise(replay, workload, platform, measure)
         compat = bench_serve(replay, workload, summary, measure)
         document = _answer(recording, workload, options, book, summary, vllm_compat=compat)
     else:
         measured = recording.measured_tokens_per_round
-        decision = decide(workload, platform, choice, load_config, options.seed, measured, measure)
+        decision = decide(workload, platform, choice, load_config, options.seed, measured, measure, watch)
         replay, baseline = decision.speculative, decision.baseline
         document = _answer(
             recording,
@@ -175,6 +180,7 @@ def _answer(
         seed=options.seed,
         trace=_trace_info(recording, workload),
         replay=summary,
+        quality=budget_of(options),
         config=book.entries,
         assumptions=recording.notes(),
         omissions=dict(recording.log.omitted),

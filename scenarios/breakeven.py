@@ -8,12 +8,13 @@ import msgspec
 import numpy as np
 
 from scenarios.expected import AcceptanceChoice, expectation
+from scenarios.labelcounts import chosen_labels, label_counts
 from scenarios.stretch import schema_share, stretched
 from simulator import law
 from simulator.acceptance.base import F64, Outputs
 from simulator.lawcosts import LawCosts
 from simulator.roots import find_root
-from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass
+from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
 
 BREAK_EVEN_TOKENS = 40_000
 """Output tokens that the break-even on real spans is searched on; a larger trace is thinned evenly by outputs."""
@@ -44,11 +45,12 @@ def break_evens(
     outputs: Outputs, choice: AcceptanceChoice, costs: LawCosts, gamma: int, per_round: float
 ) -> BreakEvens:
     """Break-evens on *outputs*; a round costs *per_round* relative to c_T."""
-    counts = np.bincount(outputs.labels, minlength=N_SUBCLASSES)
+    counts = label_counts(outputs.labels)
     is_S = np.array([one is PositionClass.S for one in CLASS_OF_SUBCLASS])
     eps_S, eps_n = (_mean(choice.eps[part], counts[part]) for part in (is_S, ~is_S))
-    o = max(0.0, costs.o)
-    stars = law.eps_star_first_order(gamma, costs.delta, costs.d, o), law.eps_star_exact(gamma, costs.delta, costs.d, o)
+    depth, by_chain = choice.law_terms(gamma, costs)
+    terms = (depth, by_chain.delta, by_chain.d, max(0.0, costs.o))
+    stars = law.eps_star_first_order(*terms), law.eps_star_exact(*terms)
     shares = []
     for star in stars:
         usable = star is not None and eps_S is not None and eps_n is not None and eps_S != eps_n
@@ -111,8 +113,6 @@ def _on_spans(
 
 def _thinned(outputs: Outputs, every: int) -> Outputs:
     chosen = np.arange(0, len(outputs), every)
-    lengths = np.diff(outputs.offsets)[chosen]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    index = np.arange(int(offsets[-1])) + np.repeat(outputs.offsets[chosen] - offsets[:-1], lengths)
+    labels, offsets = chosen_labels(outputs.labels, outputs.offsets, chosen)
     context = None if outputs.context_tokens is None else outputs.context_tokens[chosen]
-    return Outputs(outputs.labels[index], offsets, outputs.keys[chosen], context)
+    return Outputs(labels, offsets, outputs.keys[chosen], context)

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from scenarios.answer import BreakEven, ClassRow, ComparisonRow, PredictionRow
 from scenarios.expected import AcceptanceChoice, Expectation, mean_eps
+from scenarios.labelcounts import first_label_counts, label_counts
 from scenarios.platform import Platform
 from simulator import law, predictions
 from simulator.acceptance.base import Outputs
 from simulator.lawcosts import LawCosts
 from simulator.metrics import mean_batch
 from simulator.replay import Replay
-from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass, SubClass
+from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass, SubClass
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -60,7 +61,8 @@ def comparison(
     sampled = float(step.emitted_by_subclass.sum()) / rounds if rounds else None
     exact, known = predicted.exact, predicted.known
     eps_bar = mean_eps(outputs.labels, choice.eps)
-    by_law = law.tokens_per_round(eps_bar, gamma)
+    depth, by_chain = choice.law_terms(gamma, costs)
+    by_law = law.tokens_per_round(eps_bar, depth)
     decode = float(step.decode_gpu_s.sum()) / float(baseline.by_step.decode_gpu_s.sum() or 1.0)
     return [
         ComparisonRow(
@@ -73,7 +75,7 @@ def comparison(
         ),
         ComparisonRow(
             quantity="decode saving s",
-            law=law.saving(eps_bar, gamma, costs.delta, costs.d, max(0.0, costs.o)),
+            law=law.saving(eps_bar, depth, by_chain.delta, by_chain.d, max(0.0, costs.o)),
             exact=1 - predicted.exact_cost_per_token(costs),
             sampled=1 - decode,
             measured=None if known is None else 1 - known.cost_per_token(costs),
@@ -85,7 +87,9 @@ def comparison(
 def _why_they_part(predicted: Predicted, by_law: float, speculative: Replay, choice: AcceptanceChoice) -> str:
     exact, known = predicted.exact, predicted.known
     gap = (by_law / exact.tokens_per_round - 1) * 100
-    if known is None:
+    if choice.tree_depth is not None:
+        parts = [f"law {gap:+.1f} % of exact: it takes the acceptance of the tree's first level at all depths"]
+    elif known is None:
         parts = [f"law {gap:+.1f} % of exact: rounds dwell where acceptance is poor and outputs end inside a round"]
     else:
         parts = [f"law {gap:+.1f} % of exact: it takes the mean over positions, and the same at all depths"]
@@ -131,11 +135,10 @@ def class_rows(
     gamma: int,
 ) -> list[ClassRow]:
     """A row for each class that occurs, then for each sub-class of S."""
-    first = np.zeros(N_SUBCLASSES)
-    np.add.at(first, outputs.labels[outputs.offsets[:-1]], 1)
+    first = first_label_counts(outputs)
     groups = [(label.name, [sub for sub in SubClass if CLASS_OF_SUBCLASS[sub] is label]) for label in PositionClass]
     groups += [(f"S.{sub.name}", [sub]) for sub in SubClass if CLASS_OF_SUBCLASS[sub] is PositionClass.S]
-    counts = np.bincount(outputs.labels, minlength=N_SUBCLASSES)
+    counts = label_counts(outputs.labels)
     total = max(1, int(counts.sum()))
     step, base = speculative.by_step, baseline.by_step
     rows = []
@@ -158,7 +161,7 @@ def class_rows(
                 tokens=tokens,
                 share=tokens / total,
                 eps=eps,
-                tau_law=law.tau(eps, gamma),
+                tau_law=law.tau(eps, choice.tree_depth or gamma),
                 tau=float(by_label.accepted_from[index].sum()) / started if started else None,
                 rounds=started,
                 tokens_per_round_exact=(tokens - float(first[index].sum())) / share if share else None,
@@ -180,11 +183,13 @@ def _sampled_tokens_per_round(shares: F64, emitted: int) -> float | None:
 def break_even(outputs: Outputs, costs: LawCosts, choice: AcceptanceChoice, gamma: int) -> BreakEven:
     """The law's break-even at the costs of this replay, beside where its traffic stands."""
     o = max(0.0, costs.o)
-    counts = np.bincount(outputs.labels, minlength=N_SUBCLASSES)
+    gamma, costs = choice.law_terms(gamma, costs)
+    counts = label_counts(outputs.labels)
     schema = sum(int(counts[label]) for label in SubClass if CLASS_OF_SUBCLASS[label] is PositionClass.S)
     return BreakEven(
         eps_bar=mean_eps(outputs.labels, choice.eps),
         w_S=schema / max(1, int(counts.sum())),
+        gamma=gamma,
         eps_star_first_order=law.eps_star_first_order(gamma, costs.delta, costs.d, o),
         eps_star_exact=law.eps_star_exact(gamma, costs.delta, costs.d, o),
         c_T_s=costs.c_T_s,

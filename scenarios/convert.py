@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 from scenarios.anonymize import NOTE, Anonymizer
 from scenarios.readoptions import ReadOptions
-from scenarios.recording import Progress, Recording, counted, known_format, metered, read_log, session_tagger
+from scenarios.recording import Progress, counted, known_format, metered, open_recording, read_log, session_tagger
 from traces.export import EXPORTS
 from traces.readlog import ReadLog
 from traces.registry import read_files
@@ -49,15 +50,21 @@ def convert_anonymized(
     options: ReadOptions,
     *,
     keep_tool_names: bool = False,
+    salt: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[int, ReadLog]:
     """Read *paths* and write them to *target* as a canonical trace without text (see scenarios.anonymize).
 
+    Ids are hashed with *salt*; None: with the hash of the files, which nobody can guess who does not have them; an
+    empty one: without salt, so that a replay draws the same, and whoever guesses an id can confirm it.
+
     Returns and raises as convert does. The trace does not say what was left out or assumed while reading, since the
     reasons may quote the recording.
     """
-    recording = Recording(files=find_files(list(paths)), log=read_log(options), sha256="")
+    recording = open_recording(paths, options, progress)
     sessions, options = known_format(recording, options, progress)
-    anonymizer = Anonymizer(session_tagger(options), keep_tool_names=keep_tool_names)
+    secret = recording.sha256 if salt is None else salt
+    key = blake2b(secret.encode("utf-8", "surrogatepass")).digest() if secret else b""
+    anonymizer = Anonymizer(session_tagger(options), salt=key, keep_tool_names=keep_tool_names)
     count = write_trace(anonymizer.sessions(sessions), target, ReadLog(), notes=(NOTE,))
     return count, recording.log

@@ -104,6 +104,7 @@ class Predictor:
         """The prediction for *gamma* drafts a round, cut by *policy*."""
         costs = self.costs(gamma)
         eps_bar = mean_eps(self.outputs.labels, self.choice.eps)
+        depth, by_chain = self.choice.law_terms(gamma, costs)
         found = self._expected(self.choice.predicted, gamma, policy)
         ratio = found.cost_per_token(costs)
         if self.choice.measured:
@@ -115,9 +116,9 @@ class Predictor:
             )
         return GammaPoint(
             gamma=gamma,
-            law_tokens_per_round=law.tokens_per_round(eps_bar, gamma),
+            law_tokens_per_round=law.tokens_per_round(eps_bar, depth),
             exact_tokens_per_round=found.tokens_per_round,
-            law_decode_saving=law.saving(eps_bar, gamma, costs.delta, costs.d, max(0.0, costs.o)),
+            law_decode_saving=law.saving(eps_bar, depth, by_chain.delta, by_chain.d, max(0.0, costs.o)),
             exact_decode_saving=1 - ratio,
             net_saving=self.net(ratio),
             net_saving_low=self.net(low),

@@ -16,7 +16,7 @@ from scenarios.verdict import judge
 from simulator.config import EngineConfig
 from simulator.lawcosts import read_back
 from simulator.metrics import mean_batch
-from simulator.replay import Replay, ReplayConfig, run
+from simulator.replay import Replay, ReplayConfig, Watch, run
 from simulator.sessions import LoadConfig
 from simulator.workload import Workload
 
@@ -38,7 +38,13 @@ class Decision:
 
 
 def replay_once(
-    workload: Workload, engine: EngineConfig, platform: Platform, choice: AcceptanceChoice, load: LoadConfig, seed: int
+    workload: Workload,
+    engine: EngineConfig,
+    platform: Platform,
+    choice: AcceptanceChoice,
+    load: LoadConfig,
+    seed: int,
+    watch: Watch | None = None,
 ) -> Replay:
     """One replay on *engine*, which is the platform's own or its baseline."""
     speculative = engine.num_speculative_tokens > 0
@@ -46,15 +52,20 @@ def replay_once(
     model = choice.replayed if speculative else None
     cluster = platform.cluster if speculative else platform.baseline_cluster
     config = ReplayConfig(engine=engine, cost=cost, acceptance=model, load=load, cluster=cluster, seed=seed)
-    return run(workload, config)
+    return run(workload, config, watch)
 
 
 def replay_without(
-    workload: Workload, platform: Platform, choice: AcceptanceChoice, load: LoadConfig, seed: int
+    workload: Workload,
+    platform: Platform,
+    choice: AcceptanceChoice,
+    load: LoadConfig,
+    seed: int,
+    watch: Watch | None = None,
 ) -> Replay:
     """The replay without speculation that savings are shares of. Raises OptionError if nothing can be served."""
     engine = platform.baseline_engine
-    baseline = replay_once(workload, engine, platform, choice, load, seed)
+    baseline = replay_once(workload, engine, platform, choice, load, seed, watch)
     if baseline.refused.all():
         raise OptionError(
             f"--max-model-len is {engine.max_model_len}, given or what the KV cache of "
@@ -73,13 +84,14 @@ def decide(
     seed: int,
     measured_tokens_per_round: float | None = None,
     measure: Measure = DEFAULT_MEASURE,
+    watch: Watch | None = None,
 ) -> Decision:
     """Replay *workload* with and without speculation on the same seed, and compare with law and expectation.
 
     *measured_tokens_per_round* is what the recording itself reports, at whatever depth it was made with.
     """
-    baseline = replay_without(workload, platform, choice, load, seed)
-    speculative = replay_once(workload, platform.engine, platform, choice, load, seed)
+    baseline = replay_without(workload, platform, choice, load, seed, _part_of_two(watch, 0))
+    speculative = replay_once(workload, platform.engine, platform, choice, load, seed, _part_of_two(watch, 1))
     gamma = platform.engine.num_speculative_tokens
     outputs = replayed_outputs(speculative)
     batch, context = mean_batch(baseline)
@@ -98,6 +110,7 @@ def decide(
         gamma,
         seed,
         measured=choice.measured,
+        tree=choice.tree_depth is not None,
         relative_price=platform.relative_price,
     )
     return Decision(
@@ -114,3 +127,10 @@ def decide(
         break_even=break_even(outputs, costs, choice, gamma),
         predictions=rulings(classes, verdict.net_saving.value),
     )
+
+
+def _part_of_two(watch: Watch | None, before: int) -> Watch | None:
+    """*watch* for one of two replays of the same requests, *before* of which are done."""
+    if watch is None:
+        return None
+    return lambda ended, of: watch(before * of + ended, 2 * of)

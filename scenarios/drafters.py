@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +79,10 @@ class MeasuredDrafts:
         return np.repeat(self.offsets[1:], np.diff(self.offsets)) - np.arange(len(self.labels))
 
 
+Measurer = Callable[[TokenStore, U8, I64, SpeculativeMethod, DrafterOptions, Sequence[int]], MeasuredDrafts]
+"""As `measure`."""
+
+
 def measure(
     store: TokenStore,
     labels: U8,
@@ -100,6 +104,26 @@ def measure(
     place = np.repeat(offsets[order] - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
     known = {gamma: _placed(one, place, len(labels)) for gamma, one in found.items()}
     return MeasuredDrafts(known=known, labels=labels, offsets=offsets, cuts=method is SpeculativeMethod.NGRAM)
+
+
+def measuring_once() -> Measurer:
+    """`measure` with a memory, for questions about one recording: each drafter is run on it once."""
+    known: dict[tuple[SpeculativeMethod, DrafterOptions, tuple[int, ...]], MeasuredDrafts] = {}
+
+    def measured(
+        store: TokenStore,
+        labels: U8,
+        offsets: I64,
+        method: SpeculativeMethod,
+        options: DrafterOptions,
+        gammas: Sequence[int],
+    ) -> MeasuredDrafts:
+        key = (method, options, tuple(gammas))
+        if key not in known:
+            known[key] = measure(store, labels, offsets, method, options, gammas)
+        return known[key]
+
+    return measured
 
 
 def _ngram(store: TokenStore, options: DrafterOptions, gamma: int) -> dict[int, Potential]:

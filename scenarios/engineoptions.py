@@ -24,6 +24,14 @@ class PlatformOptions:
     draft_model: str = option(
         "Qwen3-4B", "Draft model by name, or its config.json.", _SPECULATION, known="scenarios.names:models"
     )
+    draft_tree: str | None = option(
+        None,
+        "Draft a tree: a file, or medusa-1, medusa-2-low, medusa-2-high, eagle-1. Its nodes take the place of --gamma, "
+        "its acceptance that of the profile.",
+        _SPECULATION,
+        known="scenarios.names:draft_trees",
+        metavar="FILE|NAME",
+    )
     num_speculative_tokens: int = DEFAULT_GAMMA
     """Set by the option gamma (scenarios/settings.py), which may name a depth by class too."""
     gpu: str = option("H200", "GPU by name.", _ENGINE, known="scenarios.names:gpus")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scenarios.labelcounts import chosen_labels, label_counts
 from simulator.acceptance.base import AcceptanceModel, ExactModel, Outputs
 from simulator.acceptance.grammar import Constraint
 from simulator.acceptance.rounds import chain_rounds
@@ -16,13 +17,12 @@ from simulator.acceptance.tally import tally
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.exact import RoundsByLabel, expect
 from simulator.lawcosts import LawCosts
+from simulator.longcolumns import PART, let_go
 from simulator.policies import DraftPolicy, PolicyAcceptance
 from simulator.replay import Replay
 from tokenclass.classes import N_SUBCLASSES
 
 F64 = npt.NDArray[np.float64]
-
-PART_TOKENS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,15 @@ class AcceptanceChoice:
     by_label: ExactModel | None = None
     """What stands for *table* on outputs made up of other lengths; None: the table itself."""
 
+    tree_depth: int | None = None
+    """Most drafts that a round accepts, where they form a tree; None: all that it drafts."""
+
+    def law_terms(self, gamma: int, costs: LawCosts) -> tuple[int, LawCosts]:
+        """The depth and the constants by which the law reads a round: a tree as the chain of its depth and cost."""
+        if self.tree_depth is None:
+            return gamma, costs
+        return self.tree_depth, costs.spread(gamma, self.tree_depth)
+
     @property
     def replayed(self) -> AcceptanceModel:
         """What the engine runs: *model* under the policy."""
@@ -68,10 +77,8 @@ def under(model: AcceptanceModel, policy: DraftPolicy | None) -> AcceptanceModel
 def replayed_outputs(replay: Replay, every: int = 1) -> Outputs:
     """The outputs that ran to their end, as cut by the engine, or each *every*-th of them."""
     chosen = replayed_attempts(replay, every)
-    lengths = replay.output_tokens[chosen]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    index = np.arange(int(offsets[-1])) + np.repeat(replay.offsets[chosen] - offsets[:-1], lengths)
-    return Outputs(replay.labels[index], offsets, replay.keys[chosen], replay.prompt_tokens[chosen])
+    labels, offsets = chosen_labels(replay.labels, replay.offsets, chosen)
+    return Outputs(labels, offsets, replay.keys[chosen], replay.prompt_tokens[chosen])
 
 
 def replayed_attempts(replay: Replay, every: int = 1) -> npt.NDArray[np.int64]:
@@ -81,7 +88,7 @@ def replayed_attempts(replay: Replay, every: int = 1) -> npt.NDArray[np.int64]:
 
 def mean_eps(labels: npt.NDArray[np.uint8], eps: F64) -> float:
     """The law's eps_bar: mean of *eps* (by sub-class) over *labels*."""
-    counts = np.bincount(labels, minlength=N_SUBCLASSES)
+    counts = label_counts(labels)
     return float(counts @ eps / max(1, counts.sum()))
 
 
@@ -120,13 +127,20 @@ class Expectation:
         tokens = float(self.tokens.sum())
         return float(self.work(costs).sum()) / tokens if tokens else 1.0
 
+    def cost_per_round(self, costs: LawCosts) -> float:
+        """Mean cost of a round relative to c_T: what it really drafts, where rounds draft less than the depth."""
+        return self.cost_per_token(costs) * self.tokens_per_round
+
 
 def expectation(model: AcceptanceModel, outputs: Outputs, gamma: int) -> Expectation:
     """Rounds of *outputs*: expected if *model* has independent drafts, those of their keys otherwise.
 
-    Computed in parts of about PART_TOKENS tokens so that memory stays bounded.
+    Computed in parts of about PART tokens so that memory stays bounded.
     """
-    parts = [_part(model, part, gamma) for part in _parts(outputs)]
+    parts = []
+    for part in _parts(outputs):
+        parts.append(_part(model, part, gamma))
+        let_go(outputs.labels)
     none = np.empty(0)
     columns = {
         name: np.concatenate([none, *(getattr(one, name) for one in parts)])
@@ -140,7 +154,7 @@ def expectation(model: AcceptanceModel, outputs: Outputs, gamma: int) -> Expecta
 
 
 def _parts(outputs: Outputs) -> Iterator[Outputs]:
-    starts = np.searchsorted(outputs.offsets, np.arange(0, outputs.offsets[-1], PART_TOKENS))
+    starts = np.searchsorted(outputs.offsets, np.arange(0, outputs.offsets[-1], PART))
     for part in np.split(np.arange(len(outputs)), np.unique(starts)):
         if part.size:
             bounds = outputs.offsets[part[0] : part[-1] + 2]

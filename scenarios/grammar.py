@@ -12,7 +12,7 @@ from scenarios.options import OptionError
 from scenarios.parameters import ParameterBook
 from scenarios.recording import Recording
 from scenarios.specoptions import PolicyOptions
-from simulator.acceptance.base import F64, I64, ExactModel, Outputs
+from simulator.acceptance.base import F64, I64, U64, ExactModel, Outputs
 from simulator.acceptance.grammar import Constraint, GrammarAcceptance, GrammarMode, GrammarObserved, within_call
 from simulator.acceptance.recorded import Attempts
 from simulator.acceptance.table import from_eps
@@ -42,20 +42,23 @@ def source_attempts(recorded: Workload, workload: Workload) -> I64:
 
 def resolve_grammar(
     choice: AcceptanceChoice,
-    workloads: tuple[Workload, Workload],
+    workloads: tuple[Workload, Workload, I64],
     options: PolicyOptions,
     seed: int,
     recording: Recording,
     book: ParameterBook,
 ) -> AcceptanceChoice:
-    """*choice* under the grammar of *options*; *workloads* are the recorded one and the one that is replayed.
+    """*choice* under the grammar of *options*.
+
+    *workloads* are the recorded one, the one that is replayed, and the recorded attempt that each of its attempts
+    repeats.
 
     Raises OptionError for a mode that the drafter's acceptance does not suffice for.
     """
     mode = GrammarMode(options.grammar)
     if mode is GrammarMode.NONE:
         return choice
-    recorded, workload = workloads
+    recorded, workload, source_of = workloads
     forced = np.zeros(recorded.labels.size, dtype=np.bool_)
     source = "given: what the engine does under a grammar"
     if recording.forced is not None:
@@ -65,7 +68,7 @@ def resolve_grammar(
         if recording.forced.unknown_tokens:
             recording.assumptions[UNKNOWN] = recording.forced.unknown_tokens
     book.add("grammar", mode.value, Origin.DECLARED, source)
-    constraint = _constraint(mode, recorded, workload, forced, seed)
+    constraint = _constraint(mode, recorded, attempt_keys(workload, seed), source_of, forced)
     if choice.measured and mode is GrammarMode.ACCEPT:
         raise OptionError(
             "--grammar accept: what this drafter proposes after a forced token was not measured; use jump or no-draft, "
@@ -74,12 +77,11 @@ def resolve_grammar(
     return _under(choice, constraint, _shares(recorded, forced, mode))
 
 
-def _constraint(mode: GrammarMode, recorded: Workload, workload: Workload, forced: Bools, seed: int) -> Constraint:
-    source = source_attempts(recorded, workload)
+def _constraint(mode: GrammarMode, recorded: Workload, keys: U64, source: I64, forced: Bools) -> Constraint:
     lengths = np.diff(recorded.offsets)[source]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     index = np.arange(int(offsets[-1])) + np.repeat(recorded.offsets[source] - offsets[:-1], lengths)
-    return Constraint(mode, Attempts(attempt_keys(workload, seed), offsets), forced[index])
+    return Constraint(mode, Attempts(keys, offsets), forced[index])
 
 
 def _shares(recorded: Workload, forced: Bools, mode: GrammarMode) -> F64:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from scenarios.headtree import TreeDeclaration, read_tree
 from scenarios.modelfile import model_of
 from scenarios.options import PlatformOptions
 from scenarios.parameters import ParameterBook
@@ -59,6 +60,8 @@ class Hardware:
     draft_gpu: Gpu | None
     """None: the draft shares the target's GPUs."""
     round_trip_s: float
+    tree: TreeDeclaration | None = None
+    """What is drafted, where it is no chain."""
 
     @property
     def resident(self) -> list[ModelShape | DraftHead]:
@@ -73,7 +76,8 @@ def resolve_hardware(options: PlatformOptions, book: ParameterBook) -> Hardware:
     runs; TraceError for unusable configuration files.
     """
     gpu = gpu_named(options.gpu)
-    method = _method(options)
+    tree = given_tree(options)
+    method = _method(options, tree)
     kv = _one_of(KvCacheDtype, "--kv-cache-dtype", options.kv_cache_dtype)
     weights = _one_of(Quantization, "--quantization", options.quantization)
     target = with_precision(model_of(options.model, "--model"), weights, kv)
@@ -87,7 +91,8 @@ def resolve_hardware(options: PlatformOptions, book: ParameterBook) -> Hardware:
     book.add("model", target.name, Origin.DECLARED, target.source)
     book.add("quantization", target.precision, Origin.DECLARED, _given(options.quantization, "as published"))
     book.add("kv_cache_dtype", "fp8" if kv is KvCacheDtype.FP8 else "bf16", Origin.DECLARED, _given(kv, "default"))
-    draft = _drafter(options, method, target, kv, book)
+    depth = options.num_speculative_tokens if tree is None else tree.tree().depth
+    draft = _drafter(options, method, (target, depth), kv, book)
     draft_gpu, round_trip_s = _placement(options, gpu, draft, book)
     return Hardware(
         gpu=gpu,
@@ -97,12 +102,26 @@ def resolve_hardware(options: PlatformOptions, book: ParameterBook) -> Hardware:
         tensor_parallel_size=tp,
         draft_gpu=draft_gpu,
         round_trip_s=round_trip_s,
+        tree=tree,
     )
 
 
-def _method(options: PlatformOptions) -> SpeculativeMethod:
+def given_tree(options: PlatformOptions) -> TreeDeclaration | None:
+    """The draft tree that *options* name; None without one, or without speculation. Raises TraceError."""
+    if options.draft_tree is None or options.num_speculative_tokens == 0:
+        return None
+    return read_tree(options.draft_tree)
+
+
+def _method(options: PlatformOptions, tree: TreeDeclaration | None) -> SpeculativeMethod:
     method = _one_of(SpeculativeMethod, "--speculative-method", options.speculative_method)
-    return SpeculativeMethod.NONE if options.num_speculative_tokens == 0 else method
+    if options.num_speculative_tokens == 0 or method is SpeculativeMethod.NONE:
+        return SpeculativeMethod.NONE
+    if tree is None or method in _HEADS:
+        return method
+    if method is not SpeculativeMethod.DRAFT_MODEL:
+        raise ValueError(f"--draft-tree {options.draft_tree}: {method.value} drafts no trees; use {', '.join(_HEADS)}")
+    return SpeculativeMethod.EAGLE if tree.draft_passes else SpeculativeMethod.MEDUSA
 
 
 def _one_of(kind: type[E], option: str, value: str) -> E:
@@ -118,10 +137,16 @@ def _given(value: str, default: str) -> str:
 
 
 def _drafter(
-    options: PlatformOptions, method: SpeculativeMethod, target: ModelShape, kv: KvCacheDtype, book: ParameterBook
+    options: PlatformOptions,
+    method: SpeculativeMethod,
+    drafted: tuple[ModelShape, int],
+    kv: KvCacheDtype,
+    book: ParameterBook,
 ) -> ModelShape | DraftHead | None:
+    """What drafts for the target of *drafted*, to the depth beside it."""
+    target, depth = drafted
     if method in _HEADS:
-        head = head_for(_HEADS[method], target, options.num_speculative_tokens)
+        head = head_for(_HEADS[method], target, depth)
         book.add("draft_model", head.name, Origin.DERIVED, "shape of the method's published heads for this target")
         return head
     if method is not SpeculativeMethod.DRAFT_MODEL:

@@ -9,6 +9,7 @@ import msgspec
 
 from simulator.heads import HeadTree, best_tree, exclusive
 from simulator.heads import Path as TreePath
+from tokenclass.classes import PositionClass
 from traces.errors import TraceError
 
 MOST_NODES = 4096
@@ -16,23 +17,13 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 63, 96, 128, 192, 256)
 """Tree sizes among which the one of most net gain is looked for."""
 
 
-class TreeDeclaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A tree as a file declares it: `topk` or `topk_cumulative`, and `paths` or `nodes`."""
+class Rates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often candidates are right: `topk` or `topk_cumulative`."""
 
-    name: str
-    source: str = ""
     topk: tuple[tuple[float, ...], ...] | None = None
     """By depth: probability that the target's token is exactly the candidate of rank 0, 1, ..., the path accepted."""
     topk_cumulative: tuple[tuple[float, ...], ...] | None = None
     """By depth: probability that it is among the first 1, 2, ... candidates."""
-    paths: tuple[TreePath, ...] | None = None
-    """Nodes, each by the ranks from the root to it."""
-    nodes: int | None = None
-    """Nodes of the tree that accepts most."""
-    draft_passes: float = 0.0
-    """Sequential passes of a drafter a round, each at d: none for heads on the last hidden state."""
-    head_cost: float = 0.0
-    """Cost of all heads a round, relative to c_T."""
 
     def probabilities(self) -> tuple[tuple[float, ...], ...]:
         """The top-k probabilities by depth. Raises ValueError unless exactly one kind is declared."""
@@ -42,8 +33,27 @@ class TreeDeclaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             return self.topk
         return tuple(exclusive(level) for level in self.topk_cumulative or ())
 
-    def tree(self) -> HeadTree:
-        """The tree. Raises ValueError for one that is not usable."""
+
+class TreeDeclaration(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A tree as a file declares it: how often candidates are right, and `paths` or `nodes`."""
+
+    name: str
+    source: str = ""
+    by_class: dict[str, Rates] = {}
+    """The same tree on tokens of one class, S, R or F, in place of the rates above."""
+    paths: tuple[TreePath, ...] | None = None
+    """Nodes, each by the ranks from the root to it."""
+    nodes: int | None = None
+    """Nodes of the tree that accepts most."""
+    draft_passes: float = 0.0
+    """Sequential passes of a drafter a round, each at d: none for heads on the last hidden state."""
+    head_cost: float = 0.0
+    """Cost of all heads a round, relative to c_T."""
+
+    def tree(self, label: PositionClass | None = None) -> HeadTree:
+        """The tree, with the rates of class *label* if it has its own. Raises ValueError for one that is not usable."""
+        if label is not None and label.name in self.by_class:
+            return HeadTree(self.tree().paths, self.by_class[label.name].probabilities())
         if (self.paths is None) == (self.nodes is None):
             raise ValueError("declare paths or nodes, one of them")
         if self.draft_passes < 0 or self.head_cost < 0:
@@ -55,7 +65,7 @@ class TreeDeclaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         return best_tree(self.probabilities(), self.nodes or 0)
 
 
-class TreeFigures(msgspec.Struct, frozen=True, kw_only=True):
+class TreeFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a tree comes to; costs and speedups relative to rounds of one token at c_T."""
 
     tree: str
@@ -81,6 +91,8 @@ class TreeFigures(msgspec.Struct, frozen=True, kw_only=True):
     best_net_speedup: float
     break_even_delta: float
     """Verification overhead per token at which the net gain is gone; below 0: drafting alone costs more."""
+    tokens_per_round_by_class: dict[str, float] = {}
+    """Of the classes that the declaration knows apart."""
 
 
 def shipped_trees() -> list[str]:
@@ -97,13 +109,22 @@ def read_tree(reference: str) -> TreeDeclaration:
         data = path.read_bytes()
         decode = msgspec.toml.decode if path.suffix == ".toml" else msgspec.json.decode
         found = decode(data, type=TreeDeclaration)
-        found.tree()
+        _check(found)
     except OSError as error:
         mend = f"give a file, or one of {', '.join(shipped_trees())}"
         raise TraceError(reference, None, error.strerror or str(error), mend) from error
     except (msgspec.DecodeError, ValueError) as error:
         raise TraceError(reference, None, f"not a draft tree ({error})", "see docs/trees.md") from error
     return found
+
+
+def _check(found: TreeDeclaration) -> None:
+    """Raise ValueError for a tree that is not usable."""
+    unknown = set(found.by_class) - {one.name for one in PositionClass}
+    if unknown:
+        raise ValueError(f"by_class names {', '.join(sorted(unknown))}; the classes are S, R and F")
+    for label in (None, *PositionClass):
+        found.tree(label)
 
 
 def tree_figures(declared: TreeDeclaration, delta: float, d: float, o: float) -> TreeFigures:
@@ -137,4 +158,7 @@ def tree_figures(declared: TreeDeclaration, delta: float, d: float, o: float) ->
         best_nodes=best.width,
         best_net_speedup=speedup(best),
         break_even_delta=spare / tree.width if tree.width else 0.0,
+        tokens_per_round_by_class={
+            one.name: declared.tree(one).tokens_per_round for one in PositionClass if one.name in declared.by_class
+        },
     )

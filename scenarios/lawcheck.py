@@ -11,6 +11,7 @@ import numpy as np
 from scenarios.answer import Interval, PredictionRow
 from scenarios.breakeven import BreakEvens, break_evens
 from scenarios.expected import AcceptanceChoice, Expectation, expectation, mean_eps, replayed_outputs
+from scenarios.labelcounts import first_label_counts, label_counts
 from scenarios.parameters import Parameter
 from scenarios.setup import Setup
 from scenarios.spanfit import SpanRow, by_span_length
@@ -21,7 +22,7 @@ from simulator.acceptance.expectation import expectation as sampled_expectation
 from simulator.acceptance.rounds import chain_rounds
 from simulator.config import MODELLED_ENGINE
 from simulator.lawcosts import LawCosts
-from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass, SubClass
+from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass, SubClass
 
 SAMPLES = 16
 
@@ -145,13 +146,13 @@ def _approximations(
     def row(name: str, formula: str, tokens: float | None) -> Approximation:
         return Approximation(name=name, formula=formula, tokens_per_round=tokens, interval=None, saving=saved(tokens))
 
-    jumped = _mean_jump(choice, outputs)
-    by_class = jumped + sum(w * law.tau(eps, gamma) for w, eps in zip(present.w, present.eps, strict=True)) + 1
+    jumped, depth = _mean_jump(choice, outputs), choice.tree_depth or gamma
+    by_class = jumped + sum(w * law.tau(eps, depth) for w, eps in zip(present.w, present.eps, strict=True)) + 1
     plus = " + mean forced run" if jumped else ""
     rows = [
-        row("law", f"tau(eps_bar) + 1{plus}", law.tokens_per_round(eps_bar, gamma) + jumped),
+        row("law", f"tau(eps_bar) + 1{plus}", law.tokens_per_round(eps_bar, depth) + jumped),
         row("law, per class", f"sum w_c tau_c + 1{plus}", by_class),
-        row("span limit", "1 / sum w_c / (tau_c + 1)", law.span_limit_tokens_per_round(present.w, present.eps, gamma)),
+        row("span limit", "1 / sum w_c / (tau_c + 1)", law.span_limit_tokens_per_round(present.w, present.eps, depth)),
         msgspec.structs.replace(
             row("exact", "independent drafts over the labels", exact.tokens_per_round),
             saving=1 - per_round / exact.tokens_per_round,
@@ -189,7 +190,7 @@ def _sampled(choice: AcceptanceChoice, outputs: Outputs, gamma: int) -> float:
 
 
 def _present(outputs: Outputs, eps: F64) -> _Classes:
-    counts = np.bincount(outputs.labels, minlength=N_SUBCLASSES)
+    counts = label_counts(outputs.labels)
     shares, means = [], []
     for one in PositionClass:
         index = np.array([label for label in SubClass if CLASS_OF_SUBCLASS[label] is one])
@@ -203,8 +204,8 @@ def _present(outputs: Outputs, eps: F64) -> _Classes:
 def _classes(
     outputs: Outputs, choice: AcceptanceChoice, exact: Expectation, known: Expectation | None, gamma: int
 ) -> list[ClassTruth]:
-    counts = np.bincount(outputs.labels, minlength=N_SUBCLASSES)
-    first = np.bincount(outputs.labels[outputs.offsets[:-1][np.diff(outputs.offsets) > 0]], minlength=N_SUBCLASSES)
+    counts = label_counts(outputs.labels)
+    first = first_label_counts(outputs)
     rows = []
     for one in PositionClass:
         index = np.array([label for label in SubClass if CLASS_OF_SUBCLASS[label] is one])
@@ -218,7 +219,7 @@ def _classes(
                 label=one.name,
                 share=tokens / len(outputs.labels),
                 eps=eps,
-                tau_law=law.tau(eps, gamma),
+                tau_law=law.tau(eps, choice.tree_depth or gamma),
                 tau_exact=_tau(exact, index),
                 tau_measured=None if known is None else _tau(known, index),
                 tokens_per_round_exact=_per_round(exact, index, emitted),

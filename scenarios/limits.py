@@ -10,6 +10,7 @@ import numpy as np
 from scenarios.curve import CURVE_TOKENS
 from scenarios.expected import AcceptanceChoice, Expectation, expectation, replayed_outputs, under
 from scenarios.hardwarechoice import DraftPlacement, resolve_hardware
+from scenarios.labelcounts import first_label_counts, label_counts
 from scenarios.options import PlatformOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform
@@ -17,7 +18,7 @@ from simulator.acceptance.base import Outputs
 from simulator.lawcosts import LawCosts, read_back
 from simulator.metrics import mean_batch
 from simulator.replay import Replay
-from tokenclass.classes import CLASS_OF_SUBCLASS, N_SUBCLASSES, PositionClass, SubClass
+from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass, SubClass
 
 SHARE_RULE = "w_S on the wrong side of w_S*"
 MOST_SEQUENCES = 4096
@@ -47,10 +48,10 @@ def limits(
     batch, context = mean_batch(baseline)
     costs = read_back(platform.cost, n_seqs=batch, context_tokens=context, gamma=gamma)
     return [
-        schema_share(outputs, expected, costs.round_cost(gamma)),
+        schema_share(outputs, expected, expected.cost_per_round(costs)),
         _precision(options),
-        _network(options, platform, costs, expected.tokens_per_round, gamma),
-        _batch(platform, expected.tokens_per_round, batch, context, gamma),
+        _network(options, platform, costs, expected, gamma),
+        _batch(platform, expected, batch, context, gamma),
     ]
 
 
@@ -60,8 +61,7 @@ def schema_share(outputs: Outputs, expected: Expectation, round_cost: float) -> 
     Formula: rounds a token are w_S / A_S + (1 - w_S) / A_n with A the tokens per round spent on schema and on the rest;
     the break-even is where they equal 1 / *round_cost*. Spans keep their lengths; only their weights move.
     """
-    by_prefill = outputs.labels[outputs.offsets[:-1][np.diff(outputs.offsets) > 0]]
-    counts = np.bincount(outputs.labels, minlength=N_SUBCLASSES) - np.bincount(by_prefill, minlength=N_SUBCLASSES)
+    counts = label_counts(outputs.labels) - first_label_counts(outputs)
     schema, rest = int(counts[_SCHEMA].sum()), int(counts[~_SCHEMA].sum())
     w_S = schema / max(1, schema + rest)
     if not schema or not rest:
@@ -115,13 +115,12 @@ def _precision(options: PlatformOptions) -> Limit:
     )
 
 
-def _network(
-    options: PlatformOptions, platform: Platform, costs: LawCosts, tokens_per_round: float, gamma: int
-) -> Limit:
+def _network(options: PlatformOptions, platform: Platform, costs: LawCosts, expected: Expectation, gamma: int) -> Limit:
     """The round trip a round that a draft across a network may take before it loses."""
-    local = read_back(platform.cost, n_seqs=costs.n_seqs, context_tokens=costs.context_tokens, gamma=gamma).round_cost(
-        gamma
+    local = expected.cost_per_round(
+        read_back(platform.cost, n_seqs=costs.n_seqs, context_tokens=costs.context_tokens, gamma=gamma)
     )
+    tokens_per_round = expected.tokens_per_round
     remote = options.draft_placement != DraftPlacement.LOCAL.value
     rtt_ms = options.rtt_ms if remote else None
     room_ms = (tokens_per_round - local) * costs.c_T_s * 1e3 + (rtt_ms or 0.0)
@@ -138,12 +137,12 @@ def _network(
     )
 
 
-def _batch(platform: Platform, tokens_per_round: float, batch: float, context: float, gamma: int) -> Limit:
+def _batch(platform: Platform, expected: Expectation, batch: float, context: float, gamma: int) -> Limit:
     """The smallest number of decoding sequences at which the saving is negative."""
 
     def saving(n_seqs: float) -> float:
         costs = read_back(platform.cost, n_seqs=n_seqs, context_tokens=context, gamma=gamma)
-        return 1 - costs.round_cost(gamma) / tokens_per_round
+        return 1 - expected.cost_per_token(costs)
 
     star = _first_negative(saving)
     here = saving(batch)

@@ -44,7 +44,7 @@ def load(
 
     Raises TraceError or SimtoolError for recordings that cannot be used.
     """
-    recording = open_recording(paths, reading.read)
+    recording = open_recording(paths, reading.read, progress)
     workload = load_workload(
         recording,
         reading.read,

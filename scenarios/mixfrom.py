@@ -9,7 +9,7 @@ from scenarios.outputformat import detected_format
 from scenarios.outputsonly import outputs_only
 from tokenclass.layout import Layout
 from tokenclass.mix import ClassMix
-from tokenclass.spanchain import SpanChain, SpanChainBuilder
+from tokenclass.spanmodel import SpanModel, SpanModelBuilder
 from tokenclass.tagged import LabelRuns
 from tokenclass.tagger import Tagger, TagOptions
 from tokenclass.tokenizers import Tokenizer
@@ -21,7 +21,7 @@ _ANY_MIX = ClassMix.parse("F=1")
 """Lets outputs with tokens of no class be tagged; they are then passed over."""
 
 
-def span_chain(path: str, seed: int, tokenizer: Tokenizer, layout: Layout, options: TagOptions) -> SpanChain:
+def span_model(path: str, seed: int, tokenizer: Tokenizer, layout: Layout, options: TagOptions) -> SpanModel:
     """The spans of the outputs that count in the recording or table of labels at *path*.
 
     The recording is tagged for *tokenizer* and *layout*, its unusable records left out. Raises TraceError or
@@ -30,7 +30,7 @@ def span_chain(path: str, seed: int, tokenizer: Tokenizer, layout: Layout, optio
     from scenarios.spantable import is_table, table_labels  # pyarrow, which few runs need
 
     outputs = table_labels(path) if is_table(path) else _from_recording(path, tokenizer, layout, options)
-    builder = SpanChainBuilder()
+    builder = SpanModelBuilder()
     count = tokens = 0
     for labels in outputs:
         builder.add(labels)

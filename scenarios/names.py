@@ -24,6 +24,13 @@ def methods() -> list[str]:
     return list(SpeculativeMethod)
 
 
+def draft_trees() -> list[str]:
+    """Draft trees that come with the tool."""
+    from scenarios.headtree import shipped_trees
+
+    return shipped_trees()
+
+
 def routers() -> list[str]:
     """Routing policies."""
     from simulator.router import RouterPolicy

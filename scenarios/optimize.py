@@ -12,6 +12,7 @@ from scenarios.batchcost import step_cost_per_token
 from scenarios.curve import SUFFIX_GAMMAS, Predictor, net_saving, thinned_outputs
 from scenarios.decide import replay_once
 from scenarios.expected import AcceptanceChoice, expectation
+from scenarios.options import OptionError
 from scenarios.setup import Setup
 from scenarios.verdict import net_interval
 from simulator.metrics import mean_batch
@@ -62,6 +63,8 @@ class Optimum(msgspec.Struct, frozen=True, kw_only=True):
 
 def optimize(setup: Setup) -> Optimum:
     """The best fixed depth, depth by class and depth by batch size up to the setup's gamma, each replayed."""
+    if setup.choice.tree_depth is not None:
+        raise OptionError("--draft-tree: a tree is drafted whole; simtool law --tree names its best size")
     depths = [g for g in range(1, setup.gamma + 1) if setup.choice.depths is None or g in setup.choice.depths]
     outputs, owner = thinned_outputs(setup.workload, setup.baseline, SEARCH_TOKENS)
     predict = Predictor(

@@ -83,6 +83,8 @@ class Declared:
         """The field's value for what a user gave."""
         if self.repeated:
             return tuple(value or ())
+        if self.type is Path and value is not None:
+            return Path(value)
         if value is None or self.option.parse is None or not isinstance(value, (str, int, float)):
             return value
         module, function = self.option.parse.split(":")

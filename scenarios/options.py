@@ -134,6 +134,14 @@ class ReplayOptions:
         parse="simulator.gateconfig:parse_gate",
     )
     """In place of nu."""
+    regression: tuple[str, ...] = option(
+        (),
+        "Tasks that a lossy lever turns from right to wrong (gate, quantization, relaxed acceptance ...), declared or "
+        "measured; may be repeated.",
+        Section.SLO,
+        metavar="LEVER=SHARE[:measured]",
+    )
+    quality_limit: float | None = option(None, "Largest share of tasks made worse, all levers together.", Section.SLO)
     seed: int = option(0, "One seed gives one answer.", Section.RUN)
 
 

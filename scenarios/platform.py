@@ -130,7 +130,11 @@ def _engine(options: PlatformOptions, hardware: Hardware, book: ParameterBook) -
     seqs = cast("int", book.choose("max_num_seqs", options.max_num_seqs, min(tokens, 1024 if large else 256), _VLLM))
     threshold = book.choose("long_prefill_token_threshold", options.long_prefill_token_threshold, 0, _VLLM)
     gamma = options.num_speculative_tokens if hardware.method is not SpeculativeMethod.NONE else 0
-    book.add("num_speculative_tokens", gamma, Origin.DECLARED, "gamma")
+    if gamma and hardware.tree is not None:
+        gamma = hardware.tree.tree().width
+        book.add("num_speculative_tokens", gamma, Origin.DECLARED, "nodes of the draft tree")
+    else:
+        book.add("num_speculative_tokens", gamma, Origin.DECLARED, "gamma")
     book.add("speculative_method", hardware.method.value, Origin.DECLARED, "given or default platform")
     book.add("enable_prefix_caching", options.enable_prefix_caching, Origin.DECLARED, _VLLM)
     book.add("enable_chunked_prefill", options.enable_chunked_prefill, Origin.DECLARED, _VLLM)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from simulator.hardware import GPUS, PRICES, Gpu, Price, gpu_named
+from simulator.hardware import GPUS, Gpu, Price, gpu_named
 from traces.errors import TraceError
 
 
@@ -24,11 +24,11 @@ def price_for(gpu: Gpu, table: Path | None) -> Price:
     Raises TraceError for a file that is no price table.
     """
     if table is None:
-        return PRICES[gpu.name]
+        return gpu.price
     given = read_prices(table).get(gpu.name)
     if given is not None:
         return given
-    listed = PRICES[gpu.name]
+    listed = gpu.price
     return Price(listed.usd_per_hour, f"not in {table.name}; {listed.source}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from scenarios.option import Section, option
 
 if TYPE_CHECKING:
-    from tokenclass.spanchain import SpanChain
+    from tokenclass.spanmodel import SpanModel
 
 _T = Section.TRACE
 
@@ -70,15 +70,15 @@ class ReadOptions:
     """None: the default mix, noted as an assumption where it is used."""
     mix_from: str | None = option(
         None,
-        "Draw classes and spans of output tokens that have no text as they follow each other in TRACE: a recording "
-        "with text, or what `simtool tag --parquet` wrote of one.",
+        "Draw classes and spans of output tokens that have no text from outputs of about their length in TRACE: a "
+        "recording with text, or what `simtool tag --parquet` wrote of one.",
         _T,
         metavar="TRACE",
     )
     """A recording, or the table of a tagged one, whose spans stand for those of outputs without text."""
     span_tokens: float = option(64.0, "Mean span length of --class-mix, in tokens.", _T, least=1)
-    chain: SpanChain | None = None
-    """Fitted to *mix_from* (see recording.with_chain)."""
+    span_model: SpanModel | None = None
+    """Fitted to *mix_from* (see recording.with_span_model)."""
     seed: int = 0
     """That of the run."""
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from scenarios.forcedmasks import ForcedMasks
-from scenarios.mixfrom import span_chain
+from scenarios.mixfrom import span_model
 from scenarios.outputformat import detected_format
 from scenarios.readoptions import ReadOptions
 from scenarios.sources import find_sources
@@ -90,12 +90,12 @@ def read_log(options: ReadOptions) -> ReadLog:
     return ReadLog(skip_invalid=options.skip_invalid, simulated_users=options.simulated_users)
 
 
-def open_recording(paths: Iterable[str], options: ReadOptions) -> Recording:
+def open_recording(paths: Iterable[str], options: ReadOptions, progress: Progress | None = None) -> Recording:
     """The files of *paths*, hashed. Raises TraceError if there are none."""
     files = find_sources(list(paths), options)
     digest = hashlib.sha256()
-    for file in files:
-        with file.open_stored() as stream:
+    for file in metered(files, progress, "sha256 of the files"):
+        with file.open_stored(file.meter) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
     return Recording(files=files, log=read_log(options), sha256=digest.hexdigest())
@@ -103,22 +103,22 @@ def open_recording(paths: Iterable[str], options: ReadOptions) -> Recording:
 
 def session_tagger(options: ReadOptions) -> Tagger:
     """A tagger as *options* say. Raises SimtoolError for a tokenizer, format or class mix that is not usable."""
-    options = with_chain(options)
-    mix: Mix = options.chain or ClassMix.parse(
+    options = with_span_model(options)
+    mix: Mix = options.span_model or ClassMix.parse(
         options.class_mix or DEFAULT_CLASS_MIX, span_tokens=options.span_tokens, seed=options.seed
     )
     return Tagger(load_tokenizer(options.tokenizer), Layout.named(options.tool_call_format), _tags(options, mix))
 
 
-def with_chain(options: ReadOptions) -> ReadOptions:
+def with_span_model(options: ReadOptions) -> ReadOptions:
     """*options* with the model of spans that mix_from names. Raises SimtoolError for one that is not usable."""
-    if options.mix_from is None or options.chain is not None:
+    if options.mix_from is None or options.span_model is not None:
         return options
     if options.class_mix is not None:
         raise SimtoolError("--class-mix and --mix-from both say what outputs without text are: give one")
     tokenizer, layout = load_tokenizer(options.tokenizer), Layout.named(options.tool_call_format)
-    chain = span_chain(options.mix_from, options.seed, tokenizer, layout, _tags(options, None))
-    return replace(options, chain=chain)
+    found = span_model(options.mix_from, options.seed, tokenizer, layout, _tags(options, None))
+    return replace(options, span_model=found)
 
 
 def raw_families(options: ReadOptions) -> tuple[Family, ...]:
@@ -184,7 +184,7 @@ def known_format(
 
     That is the output format of its completions, detected if not given, and the model of spans to draw from.
     """
-    options = with_chain(options)
+    options = with_span_model(options)
     files = metered(recording.files, progress)
     sessions = counted(read_files(files, recording.log, options.format_name), progress)
     if options.output_format is not None or options.format_file is not None:
@@ -233,11 +233,11 @@ def load_workload(
     return workload
 
 
-def metered(files: Sequence[SourceFile], progress: Progress | None) -> list[SourceFile]:
-    """*files*, which tell *progress* how far they were read."""
+def metered(files: Sequence[SourceFile], progress: Progress | None, stage: str = "") -> list[SourceFile]:
+    """*files*, which tell *progress* how far they were read, for *stage* if not for their records."""
     if progress is None:
         return list(files)
-    progress.meter.expect([file.path for file in files if file.path is not None])
+    progress.meter.begin([file.path for file in files if file.path is not None], stage)
     return [replace(file, meter=progress.meter) for file in files]
 
 

@@ -21,6 +21,7 @@ from scenarios.runparts import (
     replica_rows,
     session_shares,
 )
+from simulator.longcolumns import let_go
 from simulator.metrics import (
     conservation,
     describe,
@@ -157,7 +158,7 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
     duration = max(measured.duration_s, 1e-12)
     by_tokens, by_requests = hit_rates(replay, measured.attempts)
     n_measured = int(np.count_nonzero(measured.attempts))
-    return RunSummary(
+    summary = RunSummary(
         gamma=replay.config.engine.num_speculative_tokens,
         num_replicas=len(replay.replicas),
         duration_s=replay.duration_s,
@@ -186,6 +187,11 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
         **_load(replay),
         **_distributions(replay, measured, measure.percentiles),
     )
+    let_go(
+        *replay.load.values(),
+        *(column for log in replay.replicas for column in (*log.load.values(), *log.work.values())),
+    )
+    return summary
 
 
 def _distributions(replay: Replay, measured: Window, percentiles: Sequence[float]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from scenarios.platform import Platform
 from scenarios.runsummary import usd_per_s
 from simulator.cachesaving import cache_saved_s
-from simulator.metrics import latencies, paid_s
+from simulator.metrics import attempt_latencies, paid_s
 from simulator.replay import Replay
 from simulator.window import Cut, window
 from simulator.workload import Workload
@@ -27,8 +27,6 @@ def run_table(replay: Replay, workload: Workload, platform: Platform, cut: Cut =
     turn = workload.attempt_turn
     session = workload.turn_session[turn]
     step = replay.by_step
-    times = latencies(replay)
-    gaps = np.where(replay.gaps.counts > 0, replay.gaps.counts, np.nan)
     total_s = paid_s(replay, workload)
     columns: dict[str, object] = {
         "session_id": np.array(workload.session_ids, dtype=object)[session],
@@ -43,9 +41,7 @@ def run_table(replay: Replay, workload: Workload, platform: Platform, cut: Cut =
         "scheduled_s": replay.scheduled_s,
         "first_token_s": replay.first_token_s,
         "finish_s": replay.finish_s,
-        **times,
-        "itl_per_step_s": times["decode_s"] / gaps,
-        "itl_per_token_s": times["tpot_s"],
+        **attempt_latencies(replay),
         "prompt_tokens": replay.prompt_tokens,
         "cached_tokens": replay.hit_tokens,
         "host_cached_tokens": replay.host_hit_tokens,

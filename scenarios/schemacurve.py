@@ -11,6 +11,7 @@ from scenarios.platform import Platform
 from scenarios.stretch import schema_share, stretched
 from simulator.lawcosts import read_back
 from simulator.metrics import mean_batch
+from simulator.policies import by_labels_alone
 from simulator.replay import Replay
 from simulator.workload import Workload
 
@@ -49,7 +50,7 @@ def schema_curve(
     batch, context = mean_batch(baseline)
     costs = read_back(platform.cost, n_seqs=batch, context_tokens=context, gamma=gamma)
     paid = expectation(choice.replayed if choice.measured else under(choice.table, choice.policy), outputs, gamma)
-    table = under(choice.by_label or choice.table, choice.policy)
+    table = under(choice.by_label or choice.table, by_labels_alone(choice.policy))
     per_round = paid.cost_per_token(costs) * paid.tokens_per_round
     points = []
     for factor in STRETCHES if schema_share(outputs.labels) else (1.0,):

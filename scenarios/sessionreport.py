@@ -33,6 +33,8 @@ class UnitFigures(msgspec.Struct, frozen=True, kw_only=True):
     queue_s: Distribution
     tool_wait_s: Distribution
     """Neither of the three, for all sessions of a task together: tools, gates, people, sub-agents waited for."""
+    time_share: Distribution
+    """Each of the four over their sum, of all sessions or tasks together; None where that is 0."""
     gpu_s: Distribution
     usd: Distribution
 
@@ -126,7 +128,9 @@ def _figures(replay: Replay, workload: Workload, unit: I64, usd_per_s: float) ->
     np.minimum.at(starts, unit, np.where(np.isnan(replay.session_start_s), np.inf, replay.session_start_s))
     latency = (ends - starts)[kept]
     gpu_s = summed(np.bincount(session, np.where(replay.done, paid_s(replay, workload), 0.0), count))
-    times = {name: describe(summed(values)) for name, values in session_times(replay, workload).items()}
+    times = {name: summed(values) for name, values in session_times(replay, workload).items()}
+    spent_s = float(sum(values.sum() for values in times.values()))
+    share = {name: float(values.sum()) / spent_s if spent_s else None for name, values in times.items()}
     return UnitFigures(
         count=kept.size,
         turns=describe(summed(np.diff(workload.session_turns).astype(np.float64))),
@@ -134,7 +138,8 @@ def _figures(replay: Replay, workload: Workload, unit: I64, usd_per_s: float) ->
         latency_s=describe(np.where(np.isfinite(latency), latency, np.nan)),
         gpu_s=describe(gpu_s),
         usd=describe(gpu_s * usd_per_s),
-        **times,
+        time_share=share,
+        **{name: describe(values) for name, values in times.items()},
     )
 
 

@@ -29,17 +29,17 @@ GAMMA = Declared(
     key="gamma",
     option=Option(
         help="Draft depth (vLLM: num_speculative_tokens), or one by class (sub-classes D N K V T P too) of the token "
-        "before the round; 0 replays without speculation.",
+        "before the round and by tool within its calls, as in 8,F=0,call:bash=16; 0 replays without speculation.",
         section=Section.SPECULATION,
         flags=("--num-speculative-tokens",),
-        metavar="N|S=..,R=..,F=..",
+        metavar="N|S=..,R=..,F=..,call:TOOL=..",
     ),
     type=str,
     default=str(DEFAULT_GAMMA),
     optional=False,
     repeated=False,
 )
-"""The one option that two dataclasses share: the deepest draft is the engine's, the depth by class a policy."""
+"""The one option that two dataclasses share: the deepest draft is the engine's, depths by class and tool a policy."""
 
 _REPLAY_PARTS: dict[str, type] = {
     "platform": PlatformOptions,
@@ -122,9 +122,9 @@ def with_gamma(options: ReplayOptions, text: str) -> ReplayOptions:
     """*options* with the draft depth, or the depths by class, that *text* names. Raises ValueError."""
     from scenarios.speculation import parse_gamma
 
-    depth, by_class = parse_gamma(text)
+    depths = parse_gamma(text)
     return replace(
         options,
-        platform=replace(options.platform, num_speculative_tokens=depth),
-        policy=replace(options.policy, gamma_by_class=by_class),
+        platform=replace(options.platform, num_speculative_tokens=depths.deepest),
+        policy=replace(options.policy, gamma_by_class=depths.by_class, gamma_by_tool=depths.by_tool),
     )

@@ -70,7 +70,7 @@ def set_up(
         raise OptionError(str(error)) from error
     if not platform.engine.num_speculative_tokens:
         raise OptionError("--gamma is 0; it must be at least 1 here: there is nothing to compare without drafts")
-    recording = open_recording(paths, read)
+    recording = open_recording(paths, read, progress)
     recorded = load_workload(
         recording,
         read,

@@ -56,7 +56,8 @@ class PolicyOptions:
     """Rules that draft less than the engine's depth; without any, each round drafts that depth."""
 
     gamma_by_class: GammaByLabel | None = None
-    """Set by the option gamma (scenarios/settings.py)."""
+    gamma_by_tool: tuple[tuple[str, int], ...] = ()
+    """Both are set by the option gamma (scenarios/settings.py)."""
     gamma_by_batch_size: GammaByBatchSize | None = option(
         None,
         "Draft depth by running requests (vLLM: num_speculative_tokens_per_batch_size); at most --gamma.",

@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from simulator.acceptance.base import MAX_GAMMA
 from simulator.policies import GammaByBatchSize, GammaByLabel
 from simulator.profile import LABELS_OF
 from tokenclass.classes import PositionClass, SubClass
 
+CALL = "call:"
 
-def parse_gamma(text: str) -> tuple[int, GammaByLabel | None]:
-    """The engine's draft depth, and the depth by class: ``8``, or ``S=16,R=4,F=0`` with sub-classes for more detail.
 
-    A class of its own name covers all its sub-classes; a sub-class overrides it. Raises ValueError.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftDepths:
+    """What the option gamma says."""
+
+    deepest: int
+    """The engine's draft depth."""
+    by_class: GammaByLabel | None = None
+    by_tool: tuple[tuple[str, int], ...] = ()
+    """Depth within calls of single tools, by name."""
+
+
+def parse_gamma(text: str) -> DraftDepths:
+    """Draft depths: ``8``; ``S=16,R=4,F=0`` with sub-classes for more detail; ``8,F=0,call:bash=16``.
+
+    A class of its own name covers all its sub-classes, a sub-class overrides it, a plain number stands for what is not
+    named, ``call:TOOL`` for the calls of one tool once its name is written. Raises ValueError.
     """
-    if "=" not in text:
-        return _depth(text, "--gamma", text), None
     given: dict[str, int] = {}
+    tools: dict[str, int] = {}
+    others: int | None = None
     for part in text.split(","):
-        name, _, value = part.partition("=")
-        name = name.strip().upper()
-        if name not in LABELS_OF:
-            raise ValueError(f"--gamma {text!r}: {name!r} is no class (S, R, F) or sub-class (D, N, K, V, T, P)")
-        given[name] = _depth(value, "--gamma", text)
+        name, sign, value = part.rpartition("=")
+        name = name.strip()
+        if not sign:
+            others = _depth(value, "--gamma", text)
+        elif name.startswith(CALL) and name != CALL:
+            tools[name.removeprefix(CALL)] = _depth(value, "--gamma", text)
+        elif name.upper() in LABELS_OF:
+            given[name.upper()] = _depth(value, "--gamma", text)
+        else:
+            raise ValueError(
+                f"--gamma {text!r}: {name!r} is no class (S, R, F), sub-class (D, N, K, V, T, P) or call:TOOL"
+            )
     missing = [one.name for one in PositionClass if one.name not in given]
-    if missing:
-        raise ValueError(f"--gamma {text!r}: no depth for {', '.join(missing)}; give S, R and F")
+    if others is None and missing:
+        raise ValueError(f"--gamma {text!r}: no depth for {', '.join(missing)}; give S, R and F, or one number for all")
+    if not given and not tools:
+        return DraftDepths(deepest=others or 0)
     coarse_first = sorted(given, key=lambda name: -len(LABELS_OF[name]))
-    by_label = {label: given[name] for name in coarse_first for label in LABELS_OF[name]}
-    return max(by_label.values()), GammaByLabel(tuple(by_label[label] for label in SubClass))
+    by_label = dict.fromkeys(SubClass, others or 0)
+    by_label |= {label: given[name] for name in coarse_first for label in LABELS_OF[name]}
+    return DraftDepths(
+        deepest=max(*by_label.values(), *tools.values()),
+        by_class=GammaByLabel(tuple(by_label[label] for label in SubClass)),
+        by_tool=tuple(tools.items()),
+    )
 
 
 def parse_batch_sizes(text: str) -> GammaByBatchSize:

@@ -8,7 +8,7 @@ guessed. A wrong one runs for nothing until the true calls are known.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -22,7 +22,10 @@ from simulator.workload import NO_PARENT
 
 PUBLISHED = (0.746, 0.996)
 """Range of tool-name accuracy stated for this technique; declared, not found published."""
-ORDERS = (0, 1, 2, 3)
+ORDERS = (1, 2, 3)
+_HISTORY = max(ORDERS)
+"""Turns before that a guesser may look at."""
+COMMONEST, AGAIN = "commonest calls", "last calls again"
 
 
 class Predictor(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +36,8 @@ class Predictor(msgspec.Struct, frozen=True, kw_only=True):
     """declared or measured."""
     accuracy: Interval
     """Share of calls that are guessed; measured ones with their 95 % interval over sessions."""
+    accuracy_told: float
+    """The same if the guesser knew which turns call anything: the accuracy that is stated of this technique."""
     whole_turns: float
     """Share of calling turns of which every call is guessed."""
     guessed_by_calls: dict[str, float]
@@ -59,7 +64,7 @@ class SporkAnswer(msgspec.Struct, frozen=True, kw_only=True):
     known_waits: int
     """Calling turns of which some tool's duration is recorded."""
     overlap_s: float
-    """Mean overlap that guessing all calls would bring to a calling turn with known waits."""
+    """Mean overlap that guessing all calls would bring to a calling turn that waits for a tool."""
     predictors: list[Predictor]
     notes: list[str]
 
@@ -74,18 +79,24 @@ def spork(asked: Asked, declared: Sequence[float], cost_s_per_run: float, seed: 
             raise ValueError(f"--accuracy {accuracy} is outside 0..1")
     calls = TurnCalls(asked)
     rows = [_summed(calls, _declared(calls, accuracy), cost_s_per_run, seed) for accuracy in declared]
-    rows += [_summed(calls, _measured(calls, order), cost_s_per_run, seed) for order in ORDERS]
-    known = np.flatnonzero(calls.calling & calls.known)
-    overlap_s = np.array([calls.saved_s(turn, [True] * len(calls.names[turn])) for turn in known.tolist()])
+    guessers: list[_Counted | _Last] = [
+        _Counted(COMMONEST, 0),
+        _Last(),
+        *(_Counted(f"Markov of order {order}", order) for order in ORDERS),
+    ]
+    rows += [_summed(calls, _measured(calls, guesser), cost_s_per_run, seed) for guesser in guessers]
+    waiting = np.flatnonzero(calls.calling & calls.waiting)
+    overlap_s = np.array([calls.saved_s(turn, [True] * len(calls.names[turn])) for turn in waiting.tolist()])
     return SporkAnswer(
         sessions=calls.workload.n_sessions,
         turns=calls.workload.n_turns,
         calling_turns=int(calls.calling.sum()),
         calls=int(calls.calls.sum()),
-        known_waits=int(known.size),
-        overlap_s=float(overlap_s.mean()) if known.size else 0.0,
+        known_waits=int((calls.calling & calls.known).sum()),
+        overlap_s=float(overlap_s.mean()) if waiting.size else 0.0,
         predictors=rows,
         notes=[
+            "a measured predictor guesses too whether a turn calls anything; told that it does, it is right more often",
             "all calls of a turn are guessed at once; arguments count as right with the name, so savings are bounds",
             "sub-agents are not started early",
             "a tool with side effects must not be started on a guess",
@@ -102,6 +113,8 @@ class _Guesses:
         self.started: F64 = np.zeros(turns)
         self.hits: F64 = np.zeros(turns)
         """Calls guessed."""
+        self.hits_told: F64 = np.zeros(turns)
+        """Calls guessed if it were known which turns call."""
         self.whole: F64 = np.zeros(turns)
         """Probability that all calls of the turn were."""
         self.saved_s: F64 = np.zeros(turns)
@@ -125,6 +138,7 @@ def _summed(calls: TurnCalls, guesses: _Guesses, cost_s: float, seed: int) -> Pr
         name=guesses.name,
         origin=guesses.origin,
         accuracy=Interval(accuracy, *map(float, np.percentile(shares, [2.5, 97.5]))),
+        accuracy_told=float(guesses.hits_told.sum() / max(1, total)),
         whole_turns=float(guesses.whole[calls.calling].sum() / turns),
         guessed_by_calls={
             str(k): float(guesses.hits[calls.calls == k].mean()) for k in np.unique(calls.calls[calls.calling]).tolist()
@@ -141,43 +155,78 @@ def _declared(calls: TurnCalls, accuracy: float) -> _Guesses:
     """Each call guessed with probability *accuracy*, whatever the turn's other calls; as many guesses as calls."""
     found = _Guesses(f"declared {accuracy:g}", "declared", calls.workload.n_turns)
     found.started = calls.calls.astype(np.float64)
-    found.hits = accuracy * found.started
+    found.hits = found.hits_told = accuracy * found.started
     found.whole = np.where(calls.calling, accuracy**found.started, 0.0)
     for turn in np.flatnonzero(calls.calling).tolist():
         found.saved_s[turn] = calls.expected_saved_s(turn, accuracy)
     return found
 
 
-def _measured(calls: TurnCalls, order: int) -> _Guesses:
-    """A Markov predictor of that order over an agent's turns, which learns as the sessions go by.
+class _Counted:
+    """A Markov predictor over the turns of an agent: which calls followed those of the last *order* turns before.
 
-    The guess for a turn counts which calls followed those of the last *order* turns before it, in all sessions before
-    and its own, of sub-agents apart; shorter histories serve where a longer one is new. Order 0 guesses what is
-    commonest.
+    Counted in all sessions before and its own, of sub-agents apart; shorter histories serve where a longer one is new.
+    Order 0 guesses what is commonest.
     """
-    name = "commonest tool" if order == 0 else "last tool" if order == 1 else f"last {order} tools"
+
+    def __init__(self, name: str, order: int) -> None:
+        self.name = name
+        self._order = order
+        self._seen: dict[tuple[str, tuple[Names, ...]], Counter[Names]] = defaultdict(Counter)
+
+    def guess(self, agent: str, history: tuple[Names, ...]) -> tuple[Names, Names]:
+        """The calls guessed, and those guessed of a turn that is known to call."""
+        seen = [self._seen[one] for one in self._contexts(agent, history) if one in self._seen]
+        calling = [{names: n for names, n in counts.items() if names} for counts in seen]
+        return (_likeliest(seen), _likeliest(calling))
+
+    def learn(self, agent: str, history: tuple[Names, ...], actual: Names) -> None:
+        """Count that *actual* followed *history*."""
+        for one in self._contexts(agent, history):
+            self._seen[one][actual] += 1
+
+    def _contexts(self, agent: str, history: tuple[Names, ...]) -> list[tuple[str, tuple[Names, ...]]]:
+        """Longest first."""
+        return [(agent, history[len(history) - n :]) for n in range(min(self._order, len(history)), -1, -1)]
+
+
+class _Last:
+    """Guesses that a turn calls what the one before called."""
+
+    name = AGAIN
+
+    def guess(self, _agent: str, history: tuple[Names, ...]) -> tuple[Names, Names]:
+        """The calls guessed, and those guessed of a turn that is known to call: the last ones made."""
+        return (history[-1] if history else (), next((names for names in reversed(history) if names), ()))
+
+    def learn(self, _agent: str, _history: tuple[Names, ...], _actual: Names) -> None:
+        """There is nothing to learn."""
+
+
+def _measured(calls: TurnCalls, guesser: _Counted | _Last) -> _Guesses:
+    """*guesser* over all turns as the sessions go by, each guessed before it is learnt."""
     work = calls.workload
-    found = _Guesses(name, "measured", work.n_turns)
-    seen: dict[tuple[str, tuple[Names, ...]], Counter[Names]] = defaultdict(Counter)
+    found = _Guesses(guesser.name, "measured", work.n_turns)
     for session, (low, high) in enumerate(pairwise(work.session_turns.tolist())):
         agent = "user's" if work.session_parent[session] == NO_PARENT else "sub-agent"
         history: tuple[Names, ...] = ()
         for turn in range(low, high):
             if not calls.served[turn]:
                 continue
-            contexts = [(agent, history[len(history) - n :]) for n in range(min(order, len(history)), -1, -1)]
-            guess = next((_likeliest(seen[one]) for one in contexts if seen.get(one)), ())
+            guess, told = guesser.guess(agent, history)
             actual = calls.names[turn]
             early = matched(actual, guess)
             found.started[turn] = len(guess)
             found.hits[turn] = sum(early)
+            found.hits_told[turn] = sum(matched(actual, told))
             found.whole[turn] = bool(actual) and all(early)
             found.saved_s[turn] = calls.saved_s(turn, early)
-            for one in contexts:
-                seen[one][actual] += 1
-            history = (*history, actual)[-max(order, 1) :] if order else ()
+            guesser.learn(agent, history, actual)
+            history = (*history, actual)[-_HISTORY:]
     return found
 
 
-def _likeliest(counts: Counter[Names]) -> Names:
-    return min(counts, key=lambda names: (-counts[names], names))
+def _likeliest(longest_first: Sequence[Mapping[Names, int]]) -> Names:
+    """The commonest calls of the first counts that have any."""
+    counts = next((one for one in longest_first if one), None)
+    return min(counts, key=lambda names: (-counts[names], names)) if counts else ()

@@ -40,6 +40,8 @@ class TurnCalls:
         self.session_s = np.nan_to_num(replay.session_end_s - replay.session_start_s)
         load = replay.config.load
         waits = run_durations(runs, work, load, replay.config.seed) / load.tool_speedup
+        self.waiting: Bool = np.bincount(runs.turn, waits, work.n_turns) > 0
+        """Turns after which a tool runs for any time, recorded or not."""
         bounds = list(pairwise(runs.offsets.tolist()))
         self.names: list[Names] = [tuple(runs.names[tool] for tool in runs.tool[low:high]) for low, high in bounds]
         """Tools of each turn in the order of its calls."""

@@ -8,9 +8,11 @@ from typing import cast
 
 from scenarios.costfile import CostTable, read_cost_table
 from scenarios.hardwarechoice import Hardware
+from scenarios.headtree import TreeDeclaration
 from scenarios.options import CostOptions
 from scenarios.parameters import ParameterBook
-from simulator.cost import CostModel, DeclaredCost, RooflineCost, efficiency_of, source_of
+from simulator.config import SpeculativeMethod
+from simulator.cost import CostModel, DeclaredCost, RooflineCost, TreeCost, efficiency_of, source_of
 from simulator.origin import Origin
 from traces.errors import TraceError
 
@@ -25,6 +27,30 @@ def resolve_costs(
 
     Raises ValueError for values out of range and for options that exclude each other, TraceError for unusable tables.
     """
+    speculative, plain = _of_chains(options, hardware, cuda_graph_padding=cuda_graph_padding, book=book)
+    if hardware.tree is None or hardware.method is SpeculativeMethod.NONE:
+        return speculative, plain
+    return _of_tree(speculative, hardware.tree, book), plain
+
+
+def _of_tree(chains: CostModel, declared: TreeDeclaration, book: ParameterBook) -> CostModel:
+    """*chains* for a tree: its own costs beside the law's constants, a pass a level where passes are derived."""
+    tree = declared.tree()
+    by_law = isinstance(chains, DeclaredCost)
+    passes = declared.draft_passes if by_law else float(tree.depth)
+    head_cost = declared.head_cost if by_law else 0.0
+    book.add("draft_tree", declared.name, Origin.DECLARED, declared.source or "given")
+    book.add("draft_tree.nodes", tree.width, Origin.DECLARED, "verified beside the target's own token")
+    book.add("draft_tree.depth", tree.depth, Origin.DECLARED, "most tokens that a round accepts")
+    source = "the declaration" if by_law else "one a level, its candidates side by side at the cost of one"
+    book.add("draft_tree.draft_passes", passes, Origin.DECLARED if by_law else Origin.DERIVED, source)
+    book.add("draft_tree.head_cost", head_cost, Origin.DECLARED, "the declaration" if by_law else "part of the passes")
+    return TreeCost(base=chains, nodes=tree.width, draft_passes=passes, head_cost=head_cost)
+
+
+def _of_chains(
+    options: CostOptions, hardware: Hardware, *, cuda_graph_padding: bool, book: ParameterBook
+) -> tuple[CostModel, CostModel]:
     if options.table is not None:
         if options.declared or cuda_graph_padding:
             raise ValueError("--cost-table replaces --c-t-ms, --delta, --d, --overhead and --cuda-graph-padding")

@@ -62,7 +62,7 @@ def tag_recording(
     Reading is done by one process, labelling by *jobs*; the result does not depend on their number. Raises
     TraceError or SimtoolError for recordings that cannot be used.
     """
-    recording = open_recording(paths, options)
+    recording = open_recording(paths, options, progress)
     sums = _Sums()
     sinks: list[Callable[[SessionTally], None]] = [sums.add]
     with ExitStack() as stack:

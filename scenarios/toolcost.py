@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from simulator.callspans import UNKNOWN_TOOL, call_spans
 from simulator.replay import Replay
 from simulator.toolruns import ToolRuns
 from simulator.workload import NO_PARENT, Workload
-from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass, SubClass
+from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
 from traces.safetext import safe_line
 
 F64 = npt.NDArray[np.float64]
@@ -123,45 +124,18 @@ def _pairs(workload: Workload, runs: ToolRuns) -> tuple[I64, I64]:
 
 def _shares(workload: Workload, owner: I64, schema_before: I64) -> F64:
     """Share of its attempt's call tokens that each pair gets; *schema_before* counts those before each token."""
-    count = np.bincount(owner, minlength=workload.n_attempts)
-    share: F64 = 1.0 / count[owner]
-    starts = _call_starts(workload)
-    name_owner = np.searchsorted(workload.offsets, starts, side="right") - 1
-    matched = np.bincount(name_owner, minlength=workload.n_attempts) == count
-    starts, name_owner = starts[matched[name_owner]], name_owner[matched[name_owner]]
-    if not starts.size:
+    share: F64 = 1.0 / np.bincount(owner, minlength=workload.n_attempts)[owner]
+    calls = call_spans(workload)
+    told = calls.tool != UNKNOWN_TOOL
+    attempt, start, end = calls.attempt[told], calls.start[told], calls.end[told]
+    if not attempt.size:
         return share
-    first = np.concatenate([[True], name_owner[1:] != name_owner[:-1]])
-    begin = np.where(first, workload.offsets[name_owner], starts)
-    end = np.append(begin[1:], 0)
-    last = np.append(first[1:], True)
-    end = np.where(last, workload.offsets[name_owner + 1], end)
+    first = np.concatenate([[True], attempt[1:] != attempt[:-1]])
+    begin = np.where(first, workload.offsets[attempt], start)
     weight = (schema_before[end] - schema_before[begin]).astype(np.float64)
-    total = np.bincount(name_owner, weight, workload.n_attempts)
-    share[matched[owner]] = weight / total[name_owner]
+    matched = np.bincount(attempt, minlength=workload.n_attempts) > 0
+    share[matched[owner]] = weight / np.bincount(attempt, weight, workload.n_attempts)[attempt]
     return share
-
-
-def _call_starts(workload: Workload) -> I64:
-    """Where each call begins: at the delimiter before its name, if there is one between it and the name before."""
-    names, marks = (_run_starts(workload, label) for label in (SubClass.N, SubClass.D))
-    if not names.size or not marks.size:
-        return names
-    before = np.searchsorted(marks, names, side="right") - 1
-    mark = np.where(before >= 0, marks[np.maximum(before, 0)], -1)
-    attempt = workload.offsets[np.searchsorted(workload.offsets, names, side="right") - 1]
-    least = np.maximum(attempt, np.concatenate([[-1], names[:-1]]))
-    return np.where(mark >= least, mark, names)
-
-
-def _run_starts(workload: Workload, label: SubClass) -> I64:
-    """Where runs of *label* begin; none goes over the end of an output."""
-    among = workload.labels == label
-    begins = among.copy()
-    begins[1:] &= ~among[:-1]
-    firsts = workload.offsets[:-1][np.diff(workload.offsets) > 0]
-    begins[firsts] = among[firsts]
-    return np.flatnonzero(begins)
 
 
 def _result_prefill(replay: Replay, workload: Workload, runs: ToolRuns) -> F64:

@@ -27,17 +27,20 @@ def judge(
     seed: int,
     *,
     measured: bool,
+    tree: bool,
     relative_price: float,
 ) -> Verdict:
     """The verdict on speculation at *gamma* from two replays of one seed and the depth curve.
 
-    *measured*: acceptance is known, and the spread is that between sessions. *relative_price* as in `net_interval`.
+    *measured*: acceptance is known, and the spread is that between sessions. *tree*: the drafts of a round form one, of
+    *gamma* nodes. *relative_price* as in `net_interval`.
     """
     both = (speculative.done & baseline.done).astype(np.float64)
     net = net_interval(workload, speculative, baseline, seed, relative_price)
     decode_s = speculative.by_step.decode_gpu_s * both * relative_price
     decode = _paired_saving(workload, decode_s, baseline.by_step.decode_gpu_s * both, seed)
-    best = max((point for point in curve.points if point.gamma <= MAX_GAMMA), key=lambda point: point.net_saving)
+    usual = [point for point in curve.points if point.gamma <= MAX_GAMMA]
+    best = max(usual or curve.points, key=lambda point: point.net_saving)
     here = curve.own
     pays = None if net.low <= 0 <= net.high else net.value > 0
     holds = (here.net_saving_low > 0) == (here.net_saving_high > 0)
@@ -52,7 +55,7 @@ def judge(
         spread=Interval(here.net_saving, here.net_saving_low, here.net_saving_high),
         spread_of="measured acceptance between sessions (95 %)" if measured else "the acceptance profile",
         holds_across_spread=holds,
-        advice=_advice(best_gamma, gamma, holds=holds, measured=measured),
+        advice=_advice(best_gamma, gamma, holds=holds, measured=measured, tree=tree),
     )
 
 
@@ -69,7 +72,7 @@ def net_interval(
     return _paired_saving(workload, ours_s, paid_s(baseline, workload) * both, seed)
 
 
-def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool) -> str:
+def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool, tree: bool) -> str:
     if not holds and measured:
         return "the answer changes sign between sessions: record more of them before you decide"
     if not holds:
@@ -79,6 +82,8 @@ def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool) -> str:
         )
     if best_gamma == 0:
         return "leave speculation off for this traffic on this platform"
+    if tree:
+        return "keep the tree; simtool law --tree names its best size at given constants"
     if best_gamma != gamma:
         return f"try --gamma {best_gamma}"
     return f"keep gamma {gamma}"

@@ -63,11 +63,6 @@ def with_settings(
 
 def parameter(one: Declared, default: Any = None) -> inspect.Parameter:
     """The command-line parameter of an option; text, but for switches, so that its errors are our own."""
-    option = one.option
-    flag = "--" + one.key.replace("_", "-")
-    names = [flag, *option.flags]
-    if one.type is bool and one.key.startswith(_BOOLEAN_PREFIXES):
-        names[0] = f"{flag}/--no-{flag.removeprefix('--')}"
     kind: Any = bool if one.type is bool else list[str] if one.repeated else str
     if one.optional or one.repeated:
         kind = kind | None
@@ -76,16 +71,29 @@ def parameter(one: Declared, default: Any = None) -> inspect.Parameter:
         value = value or None
     elif kind is str:
         value = str(value)
-    info = typer.Option(
-        *names,
-        help=option.help.replace("[", "\\["),
+    annotation = Annotated[kind, flag(one.key)]
+    return inspect.Parameter(one.key, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation)
+
+
+def flag(key: str, about: str | None = None) -> Any:
+    """The typer.Option of the setting *key*: spellings, variable, panel; *about* where a command means more by it."""
+    one = all_options()[key]
+    return typer.Option(
+        *_spellings(one),
+        help=(about or one.option.help).replace("[", "\\["),
         metavar=None if one.type is bool else _metavar(one),
-        rich_help_panel=option.section.value,
+        rich_help_panel=one.option.section.value,
         envvar=one.env,
         show_envvar=False,
         autocompletion=_completion(one),
     )
-    return inspect.Parameter(one.key, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=Annotated[kind, info])
+
+
+def _spellings(one: Declared) -> list[str]:
+    own = "--" + one.key.replace("_", "-")
+    if one.type is bool and one.key.startswith(_BOOLEAN_PREFIXES):
+        own = f"{own}/--no-{own.removeprefix('--')}"
+    return [own, *one.option.flags]
 
 
 def _metavar(one: Declared) -> str:

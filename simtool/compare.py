@@ -8,37 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtool import options as o
+from simtool.bind import flag
 
 if TYPE_CHECKING:
-    from scenarios.comparison.compare import CompareOptions
     from scenarios.comparison.document import Comparison
 
 EXIT_LIMIT_MISSED = 4
 """Exit code of --fail-on-slo and --fail-if-worse."""
 
-_RESULT = "Folder of simtool replay -o, or a --json file of it (totals only)"
+_SIDE = "Folder of simtool replay -o, a --json file of it (totals only), or a scenario (file or shipped name) to replay"
 
 
 def command(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"{_RESULT}: the one to start from.", show_default=False)],
+    a: Annotated[str, typer.Argument(metavar="A", help=f"{_SIDE}: the one to start from.", show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", help="The same: the one that is judged.", show_default=False)],
     *,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option("--trace", help="Recordings for scenarios, in place of their own.", rich_help_panel=o.RECORDING),
+    ] = None,
     goodput: Annotated[
         list[str] | None,
-        typer.Option(
-            "--goodput",
-            metavar="METRIC:MS",
-            help="Objectives of ttft, tpot, itl, e2el, as in ttft:500; default: those that B was replayed with.",
-            rich_help_panel=o.SLO,
+        flag(
+            "goodput", "Objectives of ttft, tpot, itl, e2el, as in ttft:500; default: those that B was replayed with."
         ),
     ] = None,
     slo_attainment: Annotated[
-        float | None,
-        typer.Option(
-            "--slo-attainment",
-            help="Share of requests that must meet them; default: as in B, else 0.99.",
-            rich_help_panel=o.SLO,
-        ),
+        float | None, flag("slo_attainment", "Share of requests that must meet them; default: as in B, else 0.99.")
     ] = None,
     fail_on_slo: Annotated[
         bool, typer.Option("--fail-on-slo", help="Exit with 4 if B misses an objective.", rich_help_panel=o.SLO)
@@ -54,18 +50,15 @@ def command(
         ),
     ] = None,
     metric_percentiles: Annotated[
-        str | None,
-        typer.Option(
-            "--metric-percentiles",
-            metavar="P,P",
-            help="Default: 50,90,95,99, of which tables show 50 and 99.",
-            rich_help_panel=o.OUTPUT,
-        ),
+        str | None, flag("metric_percentiles", "Default: 50,90,95,99, of which tables show 50 and 99.")
     ] = None,
     confidence_level: Annotated[
         float, typer.Option("--confidence-level", help="Of the intervals.", rich_help_panel=o.OUTPUT)
     ] = 0.95,
-    seed: Annotated[int, typer.Option("--seed", help="Of the resampling.", rich_help_panel=o.OUTPUT)] = 0,
+    seed: Annotated[
+        int | None,
+        flag("seed", "Of the resampling, and of scenarios that are replayed; default: 0, and the same for both sides."),
+    ] = None,
     json: o.Json = None,
     markdown: Annotated[
         Path | None,
@@ -73,16 +66,19 @@ def command(
             "--markdown", metavar="FILE", help="Markdown for a comment on a change.", rich_help_panel=o.OUTPUT
         ),
     ] = None,
+    no_progress: o.NoProgress = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the headline.", rich_help_panel=o.OUTPUT)] = False,
 ) -> None:
-    """Compare two results: each metric with its difference, an interval and a verdict, and where it comes from.
+    """Compare two results or scenarios: each metric with its difference, interval and verdict, and where it is from.
 
     Runs of one trace are paired by session, turn and attempt. Differences of latency and cost are split into queue,
     prefill, cache, decode, retries and tool waits.
     """
-    from scenarios.comparison.compare import DEFAULT_PERCENTILES, CompareOptions
+    from scenarios.comparison.compare import DEFAULT_PERCENTILES, CompareOptions, compare
+    from scenarios.comparison.source import Replayed, read_sides
     from scenarios.options import OptionError
     from simtool.console import write_json
+    from simtool.progress import progress
     from simtool.show_compare import show
 
     options = CompareOptions(
@@ -90,11 +86,15 @@ def command(
         slo_attainment=slo_attainment,
         fail_if_worse=tuple(fail_if_worse or ()),
         confidence_level=confidence_level,
-        seed=seed,
+        seed=seed or 0,
         metric_percentiles=metric_percentiles or DEFAULT_PERCENTILES,
     )
     try:
-        found = _compare(a, b, options, fail_on_slo=fail_on_slo)
+        with progress("sessions read", enabled=not no_progress and not quiet) as bar:
+            sides = read_sides(a, b, Replayed(traces=trace or (), seed=seed, progress=bar))
+        found = compare(*sides, options)
+        if fail_on_slo and not found.objectives:
+            raise OptionError("--fail-on-slo needs objectives: give --goodput, for example --goodput ttft:500")
     except OptionError as error:
         raise typer.BadParameter(str(error)) from None
     every = metric_percentiles is not None
@@ -106,17 +106,6 @@ def command(
         show(found, every_percentile=every, quiet=quiet)
     if any(not one.met for one in found.gates) or (fail_on_slo and any(not one.met for one in found.objectives)):
         raise typer.Exit(EXIT_LIMIT_MISSED)
-
-
-def _compare(a: str, b: str, options: CompareOptions, *, fail_on_slo: bool) -> Comparison:
-    from scenarios.comparison.compare import compare
-    from scenarios.comparison.source import read_run
-    from scenarios.options import OptionError
-
-    found = compare(read_run(a), read_run(b), options)
-    if fail_on_slo and not found.objectives:
-        raise OptionError("--fail-on-slo needs objectives: give --goodput, for example --goodput ttft:500")
-    return found
 
 
 def _write_markdown(found: Comparison, target: Path, *, every_percentile: bool) -> None:

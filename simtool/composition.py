@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from scenarios.settings import Settings
 from simtool import options as o
@@ -19,17 +17,6 @@ def command(
     traces: o.Paths,
     *,
     settings: Settings,
-    regression: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=SHARE[:measured]",
-            help="Tasks that a lossy lever turns from right to wrong (a gate, quantization); may be repeated.",
-            rich_help_panel="Quality",
-        ),
-    ] = None,
-    quality_limit: Annotated[
-        float | None, typer.Option(help="Largest regression allowed in total.", rich_help_panel="Quality")
-    ] = None,
     json: o.Json = None,
 ) -> None:
     """C_total of eight combinations of prefix cache, speculation and resampling, three ways.
@@ -38,12 +25,10 @@ def command(
     above 15 % the levers do not compose), with what causes it. And what the levers may cost in quality. Resampling is
     as --nu (1.3 where nothing is given) or --gate says.
     """
-    from scenarios.composition.quality import parse_lever
     from scenarios.composition.run import composition
     from simtool.console import write_json
 
-    levers = [parse_lever(text) for text in regression or ()]
-    answer = composition(traces, settings.read, settings.replay, levers, quality_limit)
+    answer = composition(traces, settings.read, settings.replay)
     if json is not None:
         write_json(answer, json)
     if json != "-":
@@ -51,15 +36,18 @@ def command(
 
 
 def _show(answer: CompositionAnswer) -> None:
+    import msgspec
+
+    from scenarios.quality import told
     from simtool.console import number, percent, stdout_console, table
 
     console = stdout_console()
     everything = answer.combinations[-1]
-    verb = "composes" if answer.r3 == "holds" else "does not compose"
+    verb = {"holds": "composes", "rejected": "does not compose"}.get(answer.r3, "may or may not compose")
+    off, low, high = (percent(value, sign=True) for value in msgspec.structs.astuple(everything.residual))
     console.print(
-        f"[bold]C_total {verb}: the formula is off by {percent(everything.residual.value, sign=True)} (95 %: "
-        f"{percent(everything.residual.low, sign=True)} to {percent(everything.residual.high, sign=True)}) with all "
-        f"levers on; R3 {answer.r3} (limit 15 %)[/bold]"
+        f"[bold]C_total {verb}: with all levers on the formula is off by {off} (95 %: {low} to {high}); R3 "
+        f"{answer.r3} (limit 15 % either way)[/bold]"
     )
     f = answer.factors
     console.print(
@@ -67,6 +55,11 @@ def _show(answer: CompositionAnswer) -> None:
         f"{percent(f.h)}, c_hit {number(f.c_hit)}, c_net / c_1 {number(f.c_net_over_c_1)}, nu {number(f.nu)}; draft "
         f"prefill {number(f.C_pre_draft_s)} s" + (f", gate {number(f.C_gate_s)} s a draw" if f.C_gate_s else ""),
         markup=False,
+    )
+    nu = answer.config["nu"]
+    value = number(nu.value) if isinstance(nu.value, float) else nu.value
+    console.print(
+        f"Resampling is declared as nu {value} ({nu.source}); the factor nu is what the replay drew", markup=False
     )
     rows = [
         (
@@ -89,11 +82,4 @@ def _show(answer: CompositionAnswer) -> None:
     items = [(item.lever, percent(item.regression), item.assurance.value, item.source) for item in quality.items]
     console.print()
     console.print(table("Quality: tasks made worse", ["lever", "share", "assurance", "source"], items))
-    limit = (
-        "" if quality.limit is None else f"; limit {percent(quality.limit)}: {'kept' if quality.within else 'broken'}"
-    )
-    console.print(
-        f"  together at most {percent(quality.total)}, of it declared but not measured "
-        f"{percent(quality.declared)}{limit}",
-        markup=False,
-    )
+    console.print(f"  {told(quality)}", markup=False)

@@ -32,8 +32,8 @@ def command(
         bool,
         typer.Option(
             "--anonymize",
-            help="Leave out all text and names: lengths, classes, times and shared prefixes stay, and a replay draws "
-            "the same. Outputs are labelled for --tokenizer and --tool-call-format.",
+            help="Leave out all text and names: lengths, classes, times and shared prefixes stay. Outputs are labelled "
+            "for --tokenizer and --tool-call-format.",
             rich_help_panel=o.OUTPUT,
         ),
     ] = False,
@@ -41,6 +41,16 @@ def command(
         bool,
         typer.Option("--keep-tool-names", help="With --anonymize: keep the tools' names.", rich_help_panel=o.OUTPUT),
     ] = False,
+    anonymize_salt: Annotated[
+        str | None,
+        typer.Option(
+            "--anonymize-salt",
+            metavar="TEXT",
+            help="With --anonymize: what ids are hashed with, by default the hash of the files. Empty: none, so that a "
+            "replay draws the same as of the original, and whoever guesses an id can confirm it.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT.", rich_help_panel=o.OUTPUT)] = False,
     no_progress: o.NoProgress = False,
 ) -> None:
@@ -58,12 +68,19 @@ def command(
         raise typer.BadParameter(f"{out} exists: add --force to overwrite it")
     if keep_tool_names and not anonymize:
         raise typer.BadParameter("--keep-tool-names goes with --anonymize")
+    if anonymize_salt is not None and not anonymize:
+        raise typer.BadParameter("--anonymize-salt goes with --anonymize")
     if anonymize and to != CANONICAL:
         raise typer.BadParameter(f"--anonymize writes a canonical trace: convert that to {to} in a second step")
     with progress("sessions read", enabled=not no_progress) as count:
         if anonymize:
             written, log = convert_anonymized(
-                sources, Path(out), settings.read, keep_tool_names=keep_tool_names, progress=count
+                sources,
+                Path(out),
+                settings.read,
+                keep_tool_names=keep_tool_names,
+                salt=anonymize_salt,
+                progress=count,
             )
         else:
             written, log = convert(sources, Path(out), to=to, options=settings.read, progress=count)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from simtool import (
     calibrate,
@@ -35,8 +36,22 @@ from traces.errors import SimtoolError
 EXIT_BAD_INPUT = 3
 EXIT_INTERRUPTED = 130
 
+
+class _Commands(TyperGroup):
+    """The commands; Ctrl-C ends any of them with a line that says so."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("simtool: interrupted", file=sys.stderr)  # noqa: T201
+            raise SystemExit(EXIT_INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="simtool",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -7,28 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
+from scenarios.plan.axes import AXES, DEFAULTS, FIXED
 from scenarios.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 EXIT_SLO = 4
 PLAN, CHOICE = "Plan", "Candidates"
-_FIXED = (
-    "gpu", "tensor_parallel_size", "gamma", "kv_offload_gb", "replicas", "prefill_replicas", "max_concurrency",
-    "self_timed", "speedup", "arrival_profile", "metric_percentiles", "warmup_s", "num_warmups", "drain_s",
-)  # fmt: skip
-"""Settings that a plan chooses, or that make no sense of traffic at a steady rate."""
 
 
-def _choice(flag: str, metavar: str, text: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=CHOICE)
+def _choice(flag: str, metavar: str, text: str, *more: str) -> Any:
+    return typer.Option(flag, *more, metavar=metavar, help=text, rich_help_panel=CHOICE)
 
 
 def _plan(flag: str, text: str, **more: Any) -> Any:
     return typer.Option(flag, help=text, rich_help_panel=PLAN, **more)
 
 
-@with_settings(without=_FIXED)
+@with_settings(without=FIXED)
 def command(
     traces: o.Paths,
     *,
@@ -42,12 +38,25 @@ def command(
             rich_help_panel=o.SLO,
         ),
     ] = None,
-    gpus: Annotated[str, _choice("--gpus", "GPU,..", "GPU types.")] = "H200,H100-SXM,L40S",
-    tensor_parallel: Annotated[str, _choice("--tensor-parallel", "N,..", "GPUs a replica.")] = "1,2,4",
+    gpus: Annotated[str, _choice("--gpus", "GPU,..", "GPU types.")] = DEFAULTS["gpu"],
+    tensor_parallel: Annotated[str, _choice("--tensor-parallel", "N,..", "GPUs a replica.")] = DEFAULTS[
+        "tensor_parallel_size"
+    ],
     gammas: Annotated[
         str, _choice("--gammas", "N,..", "Draft depths; depths by class with semicolons between: 0;S=8,R=2,F=0.")
-    ] = "0,3,8",
-    kv_offload: Annotated[str, _choice("--kv-offload", "GB,..", "Host memory a replica for evicted KV blocks.")] = "0",
+    ] = DEFAULTS["gamma"],
+    kv_offload: Annotated[str, _choice("--kv-offload", "GB,..", "Host memory a replica for evicted KV.")] = DEFAULTS[
+        "kv_offload_gb"
+    ],
+    routers: Annotated[
+        str,
+        _choice(
+            "--routers",
+            "ROUTER,..",
+            "How requests are spread over replicas; round-robin is one more.",
+            "--router",
+        ),
+    ] = DEFAULTS["router"],
     headroom: Annotated[float, _plan("--headroom", "Rate times this, a burst, must meet the targets too.")] = 1.0,
     lose_one: Annotated[bool, _plan("--lose-one", "One replica fewer must meet the targets too.")] = False,
     growth: Annotated[float | None, _plan("--growth", "Plan the rate times this as well.")] = None,
@@ -92,12 +101,7 @@ def command(
         max_requests=max_requests,
         jobs=jobs,
     )
-    axes = {
-        "gpu": gpus,
-        "tensor_parallel_size": tensor_parallel,
-        "gamma": gammas,
-        "kv_offload_gb": kv_offload,
-    }
+    axes = dict(zip(AXES, (gpus, tensor_parallel, gammas, kv_offload, routers), strict=True))
     base = {key: value for key, value in given.items() if key != "request_rate"}
     with progress("looks and sizes of candidates", enabled=not no_progress and not quiet) as bar:
         result = plan(traces, base, axes, wanted, done=bar)

@@ -3,54 +3,72 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from traces.meter import ByteMeter
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-_EVERY_S = 0.1
+    from rich.console import RenderableType
+    from rich.progress import Progress
 
 
 class Reporter:
-    """Takes the count so far and shows it, a few times a second, beside the bytes that its meter counted.
+    """Takes the count so far, and shows it beside the bytes that its meter counted whenever the terminal is redrawn.
 
     *total* may be set where the counts have an end.
     """
 
-    def __init__(self, bar: Progress, task: TaskID, total: int | None = None) -> None:
+    def __init__(self, bar: Progress, label: str, total: int | None = None) -> None:
         self.meter = ByteMeter()
         self.total = total
+        self._count = 0
+        self._label = label
+        self._stage = ""
         self._bar = bar
-        self._task = task
-        self._shown_s = 0.0
+        self._task = bar.add_task(label, total=None, count="", rate="")
 
     def __call__(self, count: int, /) -> None:
-        """Show *count*, unless it was shown only just now."""
-        now_s = time.monotonic()
-        if now_s - self._shown_s < _EVERY_S:
-            return
-        self._shown_s = now_s
-        in_bytes = self.meter.total_bytes or None
-        done = self.meter.read_bytes if in_bytes else count
-        total = in_bytes or self.total
-        shown = f"{count:,}" if self.total is None else f"{count:,} of {self.total:,}"
-        self._bar.update(self._task, total=total, completed=done, count=shown, rate=self._rate(done, in_bytes))
+        """Take *count*."""
+        self._count = count
 
-    def _rate(self, done: int, in_bytes: int | None) -> str:
+    def of(self, count: int, total: int, /) -> None:
+        """Take *count* of *total*."""
+        self.total = total
+        self._count = count
+
+    def draw(self) -> None:
+        """Bring what the terminal shows up to date."""
+        stage, in_bytes, count = self.meter.stage, self.meter.total_bytes, self._count
+        if stage != self._stage:
+            self._stage = stage
+            self._bar.reset(self._task, total=None)
+        done = self.meter.read_bytes if in_bytes else count
+        shown = f"{count:,}" if self.total is None else f"{count:,} of {self.total:,}"
+        self._bar.update(
+            self._task,
+            total=in_bytes or self.total,
+            completed=done,
+            count="" if stage else shown,
+            description=stage or self._label,
+            rate=self._rate(done, 0 if done >= in_bytes and not stage else in_bytes),
+        )
+
+    def _rate(self, done: int, in_bytes: int) -> str:
+        """By bytes as long as there are some to read: sessions may come after all of them."""
         elapsed_s = self._bar.tasks[self._task].elapsed
         if not elapsed_s:
             return ""
-        return f"{done / elapsed_s / 1e6:.1f} MB/s" if in_bytes else f"{done / elapsed_s:.2g}/s"
+        return f"{done / elapsed_s / 1e6:.1f} MB/s" if in_bytes else f"{self._count / elapsed_s:,.0f}/s"
 
 
 @contextmanager
 def progress(label: str, *, enabled: bool) -> Iterator[Reporter | None]:
-    """Give what takes the count so far; None, and no output, off a terminal."""
+    """Give what takes the count so far; None, and no output, off a terminal.
+
+    A thread redraws the terminal, so that what takes long without a count is seen to go on.
+    """
     if not enabled or not sys.stderr.isatty():
         yield None
         return
@@ -66,5 +84,16 @@ def progress(label: str, *, enabled: bool) -> Iterator[Reporter | None]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=stderr_console(), transient=True) as bar:
-        yield Reporter(bar, bar.add_task(label, total=None, count="0", rate=""))
+    reporters: list[Reporter] = []
+
+    class Drawn(Progress):
+        """A bar that asks for what there is to show when it is drawn."""
+
+        def get_renderables(self) -> Iterable[RenderableType]:
+            for reporter in reporters:
+                reporter.draw()
+            return super().get_renderables()
+
+    with Drawn(*columns, console=stderr_console(), transient=True) as bar:
+        reporters.append(Reporter(bar, label))
+        yield reporters[0]

@@ -102,6 +102,10 @@ def _give(answer: ProtocolAnswer, json: str | None) -> None:
         _show(answer)
 
 
+def _range(counts: list[int]) -> str:
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+
+
 def _show(answer: ProtocolAnswer) -> None:
     from simtool.console import milliseconds, number, stdout_console, table
 
@@ -114,23 +118,30 @@ def _show(answer: ProtocolAnswer) -> None:
         (
             ruling.predicate,
             ruling.where,
+            ruling.outcome.value,
             number(ruling.estimate.value) if ruling.estimate else "-",
             f"{number(ruling.estimate.low)} to {number(ruling.estimate.high)}" if ruling.estimate else "-",
             number(ruling.threshold),
             number(ruling.n),
-            "-" if ruling.sessions is None else f"{ruling.sessions:,}",
-            ruling.outcome.value,
         )
         for ruling in answer.rulings
         if ruling.estimate is not None
     ]
-    columns = ["predicate", "where", "estimate", "95 %", "threshold", "n", "sessions", "ruling"]
+    columns = ["predicate", "where", "ruling", "estimate", "95 %", "limit", "n"]
     console.print()
     console.print(table("Rulings", columns, rows))
-    untested = [ruling for ruling in answer.rulings if ruling.estimate is None]
-    for predicate in dict.fromkeys(ruling.predicate for ruling in untested):
-        reasons = dict.fromkeys(ruling.reason for ruling in untested if ruling.predicate == predicate)
-        console.print(f"  {predicate} not enough data: {'; '.join(reasons)}", markup=False)
+    sessions = sorted({ruling.sessions for ruling in answer.rulings if ruling.sessions is not None})
+    if sessions:
+        console.print(
+            f"  n counts rounds; P1 and R1 have their intervals over {_range(sessions)} sessions", markup=False
+        )
+    untested: dict[tuple[str, str], list[str]] = {}
+    for ruling in answer.rulings:
+        if ruling.estimate is None:
+            untested.setdefault((ruling.predicate, ruling.reason), []).append(ruling.where.split(",")[0])
+    for (predicate, reason), places in untested.items():
+        shown = ", ".join(dict.fromkeys(places))
+        console.print(f"  {predicate} not enough data ({shown}): {reason}", markup=False)
     for comparison in answer.pairs:
         if comparison.first is not None:
             console.print(f"  R4: {comparison.first.text}", markup=False)

@@ -64,8 +64,9 @@ def command(
     Speculation on or off, at which depth, what it saves net of the draft's own cost, and what throughput,
     latency and C_total become.
     """
-    from scenarios.ask import ask
+    from scenarios.ask import answer, question
     from scenarios.excerpt import ExcerptPicker
+    from scenarios.loaded import load
     from scenarios.options import OptionError
     from scenarios.outputs import check_output_dir, write_outputs
     from scenarios.timeline import write_timeline
@@ -80,7 +81,10 @@ def command(
     picker = ExcerptPicker()
     look = picker.observer if excerpt and output_dir is not None else None
     with progress("sessions read", enabled=not no_progress and not quiet) as count:
-        asked = ask(traces, settings.read, settings.replay, progress=count, look=look)
+        asking = question(settings.read, settings.replay)
+        loaded = load(traces, asking.reading, progress=count, look=look)
+    with progress("requests replayed", enabled=not no_progress and not quiet) as ended:
+        asked = answer(asking, loaded, None if ended is None else ended.of)
     if output_dir is not None:
         write_outputs(asked, output_dir, picker.outputs)
     if timeline is not None:

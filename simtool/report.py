@@ -37,6 +37,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    sweep: Annotated[
+        Path | None,
+        typer.Option(
+            "--sweep",
+            metavar="DIR",
+            help="Folder of simtool sweep: its points stand in the plot of throughput against latency.",
+            rich_help_panel=o.OUTPUT,
+        ),
+    ] = None,
     excerpt: Annotated[
         bool,
         typer.Option("--excerpt/--no-excerpt", help="With labelled text of the recording.", rich_help_panel=o.OUTPUT),
@@ -54,10 +63,10 @@ def command(
 
     The page opens from disk without a network. Needs simtool\[report].
     """
-    from scenarios.report.subjects import read_subject
+    from scenarios.report.subjects import read_subject, with_sweep
 
     page = output if output is not None or plots is not None else DEFAULT_OUTPUT
-    subject = read_subject(runs)
+    subject = with_sweep(read_subject(runs), sweep)
     _check_extra()
     from scenarios.options import OptionError
 

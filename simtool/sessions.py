@@ -11,6 +11,20 @@ from simtool.bind import with_settings
 if TYPE_CHECKING:
     from scenarios.sessionreport import GateFigures, SessionReport, UnitFigures
 
+_MARKS = ("p50", "p90", "p99", "max")
+_QUANTITIES = {
+    "latency_s": "latency s",
+    "decode_s": "  decode s",
+    "prefill_s": "  prefill s",
+    "queue_s": "  queue s",
+    "tool_wait_s": "  tool wait s",
+    "gpu_s": "GPU s",
+    "usd": "USD per 1,000",
+    "turns": "turns",
+    "draws": "draws",
+}
+"""Fields of UnitFigures with their names in the table; the parts of the latency are set in."""
+
 
 @with_settings()
 def command(
@@ -36,20 +50,31 @@ def command(
 
 
 def _show(reports: list[SessionReport]) -> None:
-    from simtool.console import number, stdout_console, table
+    from simtool.console import number, percent, stdout_console, table
 
     console = stdout_console()
     first = reports[0]
+    share = first.tasks.time_share
     console.print(
-        f"[bold]{first.tasks.count:,} tasks, {first.sessions.count:,} sessions; nu {number(first.nu.value)} (95 %: "
-        f"{number(first.nu.low)} to {number(first.nu.high)})[/bold]"
+        f"[bold]{first.tasks.count:,} tasks, {first.sessions.count:,} sessions; a task takes "
+        f"{number(first.tasks.latency_s['mean'])} s, {percent(share['tool_wait_s'])} of its time tools, "
+        f"{percent(share['queue_s'])} queue; nu {number(first.nu.value)} (95 %: {number(first.nu.low)} to "
+        f"{number(first.nu.high)})[/bold]"
     )
-    for title, name in (("By task", "tasks"), ("By session", "sessions")):
-        rows = [row for report in reports for row in _rows(report, getattr(report, name))]
+    marks = ["mean", "share", *_MARKS]
+    columns = ["", *marks, *(f"mean at gamma {report.gamma}" for report in reports[1:])]
+    for title, name in _units(first):
+        rows = _rows([getattr(report, name) for report in reports])
         console.print()
-        console.print(table(title, ["", "mean", "p50", "p90", "p99", "max"], rows))
+        console.print(table(f"{title}, gamma {first.gamma}", columns, rows))
     console.print()
     console.print(table("What results cost, failures in it", ["", *_gammas(reports)], _costs(reports)))
+    if first.gate is None:
+        console.print(
+            "  no --gate: a turn counts as accepted by its recorded verdict or, without one, at once; whether the task "
+            "came out right is not known",
+            markup=False,
+        )
     for report in reports:
         if report.gate is not None:
             console.print(f"  gate at gamma {report.gamma}: {_gate(report.gate)}", markup=False)
@@ -66,11 +91,15 @@ def _costs(reports: list[SessionReport]) -> list[tuple[str, ...]]:
     return [
         ("accepted turns", *(f"{cost.accepted_turns:,}" for cost in costs)),
         ("GPU s per accepted turn", *(number(cost.gpu_s_per_accepted_turn) for cost in costs)),
-        ("USD per accepted turn", *(number(cost.usd_per_accepted_turn) for cost in costs)),
+        ("USD per 1,000 accepted turns", *(number(_thousand(cost.usd_per_accepted_turn)) for cost in costs)),
         ("solved tasks (every turn accepted)", *(f"{cost.solved_tasks:,}" for cost in costs)),
         ("GPU s per solved task", *(number(cost.gpu_s_per_solved_task) for cost in costs)),
-        ("USD per solved task", *(number(cost.usd_per_solved_task) for cost in costs)),
+        ("USD per 1,000 solved tasks", *(number(_thousand(cost.usd_per_solved_task)) for cost in costs)),
     ]
+
+
+def _thousand(usd: float | None) -> float | None:
+    return None if usd is None else usd * 1000
 
 
 def _gate(gate: GateFigures) -> str:
@@ -84,14 +113,33 @@ def _gate(gate: GateFigures) -> str:
     )
 
 
-def _rows(report: SessionReport, figures: UnitFigures) -> list[tuple[str, ...]]:
-    from simtool.console import number
+def _units(report: SessionReport) -> list[tuple[str, str]]:
+    if report.tasks.count == report.sessions.count:
+        return [("By task, each of one session", "tasks")]
+    return [("By task", "tasks"), ("By session", "sessions")]
 
-    names = ("latency_s", "decode_s", "prefill_s", "queue_s", "tool_wait_s", "gpu_s", "usd", "turns", "draws")
-    return [
-        (
-            f"{name.replace('_s', ' s').replace('_', ' ')}, gamma {report.gamma}",
-            *(number(getattr(figures, name)[at]) for at in ("mean", "p50", "p90", "p99", "max")),
+
+def _rows(units: list[UnitFigures]) -> list[tuple[str, ...]]:
+    """A row a quantity: its distribution in the first of *units*, and its mean in the others."""
+    from simtool.console import number, percent
+
+    first, *others = units
+    rows = []
+    for name, shown in _QUANTITIES.items():
+        scale = 1000 if name == "usd" else 1
+        part = first.time_share.get(name)
+
+        def value(unit: UnitFigures, mark: str, name: str = name, scale: int = scale) -> str:
+            found = getattr(unit, name)[mark]
+            return number(None if found is None else found * scale)
+
+        rows.append(
+            (
+                shown,
+                value(first, "mean"),
+                "" if part is None else percent(part),
+                *(value(first, mark) for mark in _MARKS),
+                *(value(unit, "mean") for unit in others),
+            )
         )
-        for name in names
-    ]
+    return rows

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rich.console import Console
 
 from scenarios.answer import Answer, Interval, Verdict
+from scenarios.quality import told
 from scenarios.runsummary import Cost, Distribution, RunSummary
 from simtool.console import milliseconds, number, percent, stderr_console, stdout_console, table
 from simtool.show_serving import show_goodput, show_replicas
@@ -42,7 +43,13 @@ def _headline(console: Console, answer: Answer) -> None:
         return
     console.print(f"[bold]{_sentence(verdict)}[/bold]")
     console.print(f"Decode alone: {_interval(verdict.decode_saving)} of its GPU seconds, draft passes included.")
-    if verdict.best_gamma:
+    tree = answer.config.get("draft_tree")
+    if tree is not None:
+        depth = answer.config["draft_tree.depth"].value
+        console.print(
+            f"Draft tree {tree.value}: gamma counts its {verdict.gamma} nodes; a round accepts {depth} at most."
+        )
+    elif verdict.best_gamma:
         console.print(f"Best depth of 1..16: gamma {verdict.best_gamma} ({_signed(verdict.best_gamma_saving)}).")
     else:
         console.print("Best depth of 1..16: none saves anything.")
@@ -259,6 +266,7 @@ def _notes(console: Console, answer: Answer) -> None:
             console.print(f"{title}:", markup=False)
             for text, count in counts.items():
                 console.print(f"  {text} ({count:,})", markup=False)
+    console.print(f"Quality: {told(answer.quality)}.", markup=False)
     settings = ("gpu", "model", "draft_model", "step_time", "acceptance", "load")
     shown = [f"{name} {answer.config[name].value}" for name in settings if name in answer.config]
     console.print(f"Settings: {', '.join(shown)} (all with their origin: --json)", markup=False)

@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Speculative tool execution: latency saved and work wasted per session.
 
-    For declared accuracies, and for simple predictors measured on your own trace: the commonest tool, the last
-    tool, and Markov chains of order 2 and 3.
+    For declared accuracies, and for simple predictors measured on your own trace: the commonest calls, the last
+    calls again, and Markov chains of order 1 to 3.
     """
     from scenarios.ask import ask
     from scenarios.spork import PUBLISHED, spork
@@ -49,15 +49,19 @@ def _show(answer: SporkAnswer) -> None:
 
     console = stdout_console()
     measured = [row for row in answer.predictors if row.origin == "measured"]
-    best = max(measured, key=lambda row: row.saved_s.value)
+    saves = any(row.saved_s.value > 0 for row in answer.predictors)
+    best = max(measured, key=lambda row: row.saved_s.value if saves else row.accuracy.value)
+    gain = f"saves {number(best.saved_s.value)} s a session ({percent(best.saved_share)} of its latency)"
+    if not saves:
+        gain = "saves nothing that is known: no tool has a wait (give --unknown-tool-wait SECONDS)"
     console.print(
-        f"[bold]Best measured predictor: {best.name}, right for {percent(best.accuracy.value)} of calls; saves "
-        f"{number(best.saved_s.value)} s a session ({percent(best.saved_share)})[/bold]"
+        f"[bold]Best measured predictor: {best.name}, {percent(best.accuracy.value)} of calls guessed "
+        f"({percent(best.accuracy_told)} if told that the turn calls); {gain}[/bold]"
     )
     console.print(
         f"{answer.calling_turns:,} of {answer.turns:,} turns call tools, {answer.calls:,} calls in all, "
-        f"{answer.known_waits:,} turns with a known wait; guessing all its calls overlaps {number(answer.overlap_s)} s "
-        "of such a turn on average",
+        f"{answer.known_waits:,} turns with a recorded wait; guessing all calls of a turn overlaps "
+        f"{number(answer.overlap_s)} s of its waits on average",
         markup=False,
     )
     rows = [
@@ -65,6 +69,7 @@ def _show(answer: SporkAnswer) -> None:
             row.name,
             percent(row.accuracy.value),
             f"{percent(row.accuracy.low)} to {percent(row.accuracy.high)}",
+            percent(row.accuracy_told),
             percent(row.whole_turns),
             number(row.saved_s.value),
             f"{number(row.saved_s.low)} to {number(row.saved_s.high)}",
@@ -75,8 +80,8 @@ def _show(answer: SporkAnswer) -> None:
         )
         for row in answer.predictors
     ]
-    columns = ["predictor", "calls guessed", "95 %", "whole turns", "saved s", "95 %", "share"]
-    columns += ["started", "wasted runs", "wasted s"]
+    columns = ["predictor", "guessed", "95 %", "if told", "whole turns", "saved s", "95 %", "of latency"]
+    columns += ["tools started", "for nothing", "wasted s"]
     console.print()
     console.print(table("Per session", columns, rows))
     if len(best.guessed_by_calls) > 1:

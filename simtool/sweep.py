@@ -97,7 +97,12 @@ def command(
         ),
     ],
     force: Annotated[
-        bool, typer.Option("--force", help="Replace another sweep in --output-dir.", rich_help_panel=o.OUTPUT)
+        bool,
+        typer.Option(
+            "--force",
+            help="Start over: replace what --output-dir holds, finished points too.",
+            rich_help_panel=o.OUTPUT,
+        ),
     ] = False,
     json: o.Json = None,
     no_progress: o.NoProgress = False,
@@ -131,13 +136,14 @@ def command(
 def _request(config: str | None, flags: tuple[list[str], str, int | None, str | None, list[str], list[str]]) -> Request:
     from scenarios.options import OptionError
     from scenarios.scenariofile.load import load_scenario
+    from scenarios.scenariofile.places import Places
     from scenarios.sweep.definition import Request, merged, reference_of
     from scenarios.sweep.points import Method
 
     axis, method, samples, seeds, objective, reference = flags
     if method not in list(Method):
         raise OptionError(f"--method is {method!r}; it is one of {', '.join(Method)}")
-    section = load_scenario(config).sweep if config is not None else {}
+    scenario = load_scenario(config) if config is not None else None
     own = Request(
         method=Method(method),
         samples=samples,
@@ -145,7 +151,9 @@ def _request(config: str | None, flags: tuple[list[str], str, int | None, str | 
         objectives=tuple(objective),
         reference=reference_of(reference, "--reference"),
     )
-    return merged(section, config or "", own, axis)
+    if scenario is None:
+        return merged({}, Places(), own, axis)
+    return merged(scenario.sweep, scenario.sweep_places, own, axis)
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:

@@ -12,13 +12,14 @@ from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
+    from scenarios.schemacurve import SchemaCurve
     from scenarios.synth.run import SynthReport
 
 _WHAT = "What to generate"
 _DECLARED = "Declared traffic (without a recording)"
 
 
-@with_settings(only_reading=True)
+@with_settings(without=("nu",))
 def command(
     traces: Annotated[
         list[str] | None,
@@ -42,7 +43,7 @@ def command(
         typer.Option(
             "--target-w-s",
             "--w-s",
-            help="Schema share to reach, by scaling reasoning and prose.",
+            help="Schema share to reach, by scaling reasoning and prose; shows what speculation saves there.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
@@ -95,6 +96,7 @@ def command(
         ),
         sessions=sessions,
         target_w_S=target_w_s,
+        replay=settings.replay,
         lengths_only=lengths_only,
         neutral_names=neutral_names,
         seed=settings.read.seed,
@@ -105,6 +107,31 @@ def command(
         write_json(report, json)
     if json != "-":
         _show(report, out)
+
+
+def _show_saving(saving: SchemaCurve) -> None:
+    from simtool.console import number, percent, stdout_console, table
+
+    even, console = saving.break_even, stdout_console()
+    rows = [
+        (percent(one.w_S), number(one.tokens_per_round), percent(one.decode_saving, sign=True))
+        for one in sorted(saving.points, key=lambda one: one.w_S)
+    ]
+    console.print("\n[bold]What speculation saves of decode, schema spans of this traffic stretched alike[/bold]")
+    console.print(table("", ["w_S", "tokens a round", "saving"], rows))
+    own = next((one.decode_saving for one in saving.points if one.stretch == 1), None)
+    console.print(
+        f"  at w_S {percent(even.w_S)} speculation saves {percent(own, sign=True)} of decode, by exact expectation; "
+        f"a round costs {number(saving.round_cost_over_c_T)} c_T",
+        markup=False,
+    )
+    star = "none" if even.on_spans is None else percent(even.on_spans)
+    console.print(f"  break-even w_S* on these spans: {star} ({even.on_spans_note})", markup=False)
+    for name, value, reading in (
+        ("exact", even.exact, even.exact_reading),
+        ("first order", even.first_order, even.first_order_reading),
+    ):
+        console.print(f"  by the law, {name}: {'none' if value is None else percent(value)} ({reading})", markup=False)
 
 
 def _show(report: SynthReport, out: Path) -> None:
@@ -118,6 +145,8 @@ def _show(report: SynthReport, out: Path) -> None:
     )
     for note in report.notes:
         console.print(f"  {note}", markup=False)
+    if report.saving is not None:
+        _show_saving(report.saving)
     if report.compared:
         rows = [
             (
@@ -135,3 +164,5 @@ def _show(report: SynthReport, out: Path) -> None:
         columns = ["quantity", "source mean", "synthetic", "KS", "p", "energy", "n", "n synthetic"]
         console.print()
         console.print(table("Source and synthetic (KS: largest gap of the distributions)", columns, rows))
+        if report.non_schema_scale != 1:
+            console.print("  lengths of prose and reasoning, and what follows from them, were moved on purpose")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.ledger import StepLedger
+from simulator.longcolumns import let_go
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_CLASSES, N_SUBCLASSES
 
 F64 = npt.NDArray[np.float64]
@@ -60,17 +60,18 @@ class Attribution:
 
 
 def attribute(
-    logs: Sequence[tuple[StepLedger, I64]], store: tuple[U16, U16, U16], labels: U8, offsets: I64, gamma: int
+    logs: Sequence[tuple[F64, I64]], store: tuple[U16, U16, U16], labels: U8, offsets: I64, gamma: int
 ) -> Attribution:
     """Add up what the segments of each replica emitted and cost.
 
-    *logs* has the ledger and the rows of the SegmentLog of each, *store* is Outcomes.store(); *labels* and *offsets*
-    are the workload's.
+    *logs* has what a sequence pays for each step (see StepLedger.take) and the rows of the SegmentLog of each, *store*
+    is Outcomes.store(); *labels* and *offsets* are the workload's.
     """
     total = empty(offsets.size - 1, gamma)
-    for ledger, segments in logs:
+    for share_s, segments in logs:
         for part in _parts(segments):
-            _add_part(total, ledger, part, store, labels, offsets)
+            _add_part(total, share_s, part, store, labels, offsets)
+            let_go(share_s, segments, *store, labels)
     return total
 
 
@@ -90,7 +91,7 @@ class _Rounds(NamedTuple):
 
 
 def _add_part(
-    total: Attribution, ledger: StepLedger, part: I64, store: tuple[U16, U16, U16], labels: U8, offsets: I64
+    total: Attribution, share_s: F64, part: I64, store: tuple[U16, U16, U16], labels: U8, offsets: I64
 ) -> None:
     """Add *part* of the segments of one replica."""
     attempt, first_step, offset, count, position = part.T
@@ -107,7 +108,7 @@ def _add_part(
     before = np.cumsum(emitted, dtype=np.int64) - emitted
     rounds = _Rounds(
         owner=np.repeat(owner, count),
-        share_s=ledger.share_s[np.repeat(first_step - leads, count) + number],
+        share_s=share_s[np.repeat(first_step - leads, count) + number],
         start=before + np.repeat(bounds[owner] + position - before[leads], count),
         end=np.repeat(bounds[owner + 1], count),
         emitted=emitted,

@@ -15,7 +15,7 @@ from simpy.events import EventPriority
 from simulator.config import EngineConfig
 from simulator.cost import CostModel, PrefillWork
 from simulator.hosttier import HostTier
-from simulator.kvcache import NO_BLOCKS, BlockIds, BlockTable, KVCache
+from simulator.kvcache import NO_BLOCKS, BlockPath, BlockTable, KVCache
 from simulator.lane import DecodeLane, OutcomeSource
 from simulator.ledger import LoadLog, StepLedger, WorkLog
 from simulator.scheduler import Scheduler, Sequence, StepPlan
@@ -33,8 +33,8 @@ class Request:
 
     id: int
     prompt_tokens: int
-    path: BlockIds = field(default_factory=lambda: NO_BLOCKS)
-    """Identities of the leading full blocks of prompt and output that can be reused."""
+    path: BlockPath = field(default_factory=lambda: NO_BLOCKS)
+    """Identities of the leading full blocks of prompt and output that can be reused, or what makes them."""
     arrival_s: float = 0.0
     scheduled_s: float | None = None
     first_token_s: float | None = None

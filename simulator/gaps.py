@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simulator.longcolumns import let_go
 from simulator.weighted import Weighted, joined
 
 F64 = npt.NDArray[np.float64]
@@ -42,6 +43,7 @@ class ReplicaGaps:
         within = np.flatnonzero(emitting[:-1])
         lead_s = self.lead_s[chosen]
         values = np.concatenate([lead_s, self.end_s[within] - self.end_s[within - 1]])
+        let_go(self.end_s)
         return Weighted(values, np.concatenate([np.ones(lead_s.size, dtype=np.int64), emitting[within]]))
 
 
@@ -79,4 +81,5 @@ def find_gaps(logs: Sequence[tuple[F64, I64, I64]], first_token_s: F64) -> Gaps:
         counts += np.bincount(attempt, n_steps, counts.size).astype(np.int64)
         attempt, first, n_steps = (column.astype(np.int32) for column in (attempt, first, n_steps))
         replicas.append(ReplicaGaps(attempt, first, n_steps, end_s[first] - before_s, end_s))
+        let_go(end_s, segments)
     return Gaps(tuple(replicas), counts)

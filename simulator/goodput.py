@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.metrics import latencies
+from simulator.metrics import attempt_latencies
 from simulator.replay import Replay
 from simulator.window import Window
 from simulator.workload import Workload
@@ -79,19 +79,27 @@ def parse_goodput(texts: Iterable[str]) -> tuple[Slo, ...]:
     return tuple(slos.values())
 
 
-def slo_values(replay: Replay, metric: SloMetric) -> F64:
-    """The metric of each attempt in seconds; infinite for a refused one.
+Column = Callable[[str], F64]
+"""Gives a figure of all attempts by its name in turns.parquet (docs/metrics.md), times in seconds, NaN if undefined."""
 
-    TPOT and ITL of a single token are 0: it meets them, as in vLLM's benchmark.
-    """
-    times = latencies(replay)
-    if metric is SloMetric.ITL:
-        values = times["decode_s"] / np.maximum(replay.gaps.counts, 1)
-    else:
-        values = times[f"{metric.value}_s"]
-        if metric is SloMetric.TPOT:
-            values = np.where(replay.output_tokens > 1, values, 0.0)
-    return np.where(replay.done, values, np.inf)
+VALUES: dict[SloMetric, Callable[[Column], F64]] = {
+    SloMetric.TTFT: lambda of: of("ttft_s"),
+    SloMetric.TPOT: lambda of: np.nan_to_num(of("tpot_s")),
+    SloMetric.ITL: lambda of: np.nan_to_num(of("itl_per_step_s")),
+    SloMetric.E2EL: lambda of: of("e2el_s"),
+}
+"""What each objective looks at: TPOT and ITL of a single token are 0, so that it meets them, as in vLLM's benchmark."""
+
+
+def attempt_values(metric: SloMetric, of: Column, done: npt.NDArray[np.bool_]) -> F64:
+    """The metric of each attempt in seconds; infinite for those that are not *done*."""
+    return np.where(done, VALUES[metric](of), np.inf)
+
+
+def slo_values(replay: Replay, metric: SloMetric) -> F64:
+    """The metric of each attempt of *replay* in seconds; infinite for a refused one."""
+    found = attempt_latencies(replay)
+    return attempt_values(metric, found.__getitem__, replay.done)
 
 
 def goodput(

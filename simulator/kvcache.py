@@ -9,16 +9,24 @@ sequences compute the same block at the same time, the second copy can never be 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.lazyzeros import lazy_zeros
+from simulator.lazyzeros import clear, lazy_zeros
 
 BlockIds = npt.NDArray[np.int32]
 NO_BLOCKS: BlockIds = np.empty(0, dtype=np.int32)
+BlockPath = BlockIds | Callable[[], BlockIds]
+"""Identities of blocks, or what makes them when it is called."""
+
+_REGION = 1 << 12
+"""Identities whose memory is given back together."""
+_SWEEP_EVICTIONS = 1 << 20
+_SWEEPS = 64
+"""Memory is looked through after so many evictions, or so many times until each identity was evicted once."""
 
 
 class _Chunk:
@@ -33,21 +41,35 @@ class _Chunk:
         self.parked = parked
 
 
-@dataclass(slots=True, eq=False)
 class BlockTable:
-    """The blocks of one sequence. *path* has the identities of its leading full blocks that can be reused."""
+    """The blocks of one sequence.
 
-    path: BlockIds = field(default_factory=lambda: NO_BLOCKS)
-    held: int = 0
-    """Blocks allocated to the sequence, hits included."""
-    registered: int = 0
-    """Leading blocks of *path* that are computed or hit."""
-    owned: list[BlockIds] = field(default_factory=list)
-    """Identities whose cached copy this sequence references."""
-    parked: _Chunk | None = None
-    """Full blocks without identity left behind by a preemption; their owner may find them again."""
-    received_tokens: int = 0
-    """Leading tokens whose KV was computed elsewhere and comes with the sequence; lost with a preemption."""
+    *path* has the identities of its leading full blocks that can be reused, or makes them: a sequence that waits with
+    many others need not hold them until it is looked at.
+    """
+
+    __slots__ = ("_made", "_source", "held", "owned", "parked", "received_tokens", "registered")
+
+    def __init__(self, path: BlockPath = NO_BLOCKS, *, received_tokens: int = 0) -> None:
+        self._source = path
+        self._made = None if callable(path) else path
+        self.held = 0
+        """Blocks allocated to the sequence, hits included."""
+        self.registered = 0
+        """Leading blocks of the path that are computed or hit."""
+        self.owned: list[BlockIds] = []
+        """Identities whose cached copy this sequence references."""
+        self.parked: _Chunk | None = None
+        """Full blocks without identity left behind by a preemption; their owner may find them again."""
+        self.received_tokens = received_tokens
+        """Leading tokens whose KV was computed elsewhere and comes with the sequence; lost with a preemption."""
+
+    @property
+    def path(self) -> BlockIds:
+        """Identities of its leading full blocks that can be reused."""
+        if self._made is None:
+            self._made = self._source() if callable(self._source) else self._source
+        return self._made
 
 
 class Hit(NamedTuple):
@@ -101,6 +123,8 @@ class KVCache:
         self._stamp = lazy_zeros(num_identities, np.int32)
         self._queue: deque[_Chunk] = deque([_Chunk(None, 0, num_blocks)])
         self._next_stamp = 1
+        self._sweep_every = max(_SWEEP_EVICTIONS, num_identities // _SWEEPS)
+        self._sweep_at = self._sweep_every
 
     def match(self, table: BlockTable, limit: int) -> Hit:
         """How many of the first *limit* blocks of *table* can be hit. Changes nothing."""
@@ -247,4 +271,16 @@ class KVCache:
         self.num_evicted += int(victims.size)
         if self._tier is not None and victims.size:
             self._tier.put(victims)
+        if self.num_evicted >= self._sweep_at:
+            self._sweep()
         return count - int(victims.size)
+
+    def _sweep(self) -> None:
+        """Give back the memory of identities in whose neighbourhood none is cached: what is kept of them is over."""
+        self._sweep_at = self.num_evicted + self._sweep_every
+        regions = self._resident.size // _REGION
+        cached = self._resident[: regions * _REGION].reshape(regions, _REGION).any(axis=1)
+        borders = np.flatnonzero(np.diff(cached, prepend=True, append=True)) * _REGION
+        for first, end in borders.reshape(-1, 2).tolist():
+            for column in (self._resident, self._refs, self._stamp):
+                clear(column, first, end)

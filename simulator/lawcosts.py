@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.cost import CostModel
 
@@ -23,6 +23,12 @@ class LawCosts:
     def round_cost(self, gamma: int) -> float:
         """Cost of a round of *gamma* drafts relative to c_T; 1 at gamma 0."""
         return 1.0 + (self.o + gamma * (self.delta + self.d) if gamma else 0.0)
+
+    def spread(self, gamma: int, depth: int) -> LawCosts:
+        """Constants by which a round of *depth* drafts costs what one of *gamma* costs here: a tree read as a chain."""
+        if depth == gamma or not depth:
+            return self
+        return replace(self, delta=self.delta * gamma / depth, d=self.d * gamma / depth)
 
 
 def read_back(cost: CostModel, *, n_seqs: float, context_tokens: float, gamma: int) -> LawCosts:

@@ -9,59 +9,65 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from simulator.longcolumns import LongColumn
+
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 Table = dict[str, npt.NDArray[Any]]
 """Columns by name."""
 Kinds = dict[str, type[np.float64 | np.int32]]
 
+_HELD_ROWS = 1 << 14
+"""Rows that are gathered before they go to their columns."""
+
 
 class StepLedger:
     """Steps of one replica by index. Step i ends at `end_s[i]`; a decoding sequence pays `share_s[i]` for it."""
 
     def __init__(self) -> None:
-        self._rows = np.empty((2, 1024))
-        self._size = 0
+        self._rows = np.empty((2, _HELD_ROWS))
+        self._held = 0
+        self._columns = LongColumn(np.float64), LongColumn(np.float64)
         self.busy_s = 0.0
         """Sum of the durations of all steps."""
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._columns[0]) + self._held
 
-    @property
-    def end_s(self) -> F64:
-        """End time of each step."""
-        return self._rows[0, : self._size]
-
-    @property
-    def share_s(self) -> F64:
-        """Decode seconds that each decoding sequence pays for each step."""
-        return self._rows[1, : self._size]
+    def take(self) -> tuple[F64, F64]:
+        """End time of each step, and the decode seconds that each decoding sequence pays for it."""
+        self._settle()
+        end_s, share_s = (column.array() for column in self._columns)
+        return end_s, share_s
 
     def add_step(self, end_s: float, duration_s: float, share_s: float) -> None:
         """Append one step."""
-        place = self._room_for(1)
-        self._rows[0, place] = end_s
-        self._rows[1, place] = share_s
+        rows = self._room_for(1)
+        rows[0] = end_s
+        rows[1] = share_s
         self.busy_s += duration_s
 
     def add_steps(self, end_s: F64, durations_s: F64, n_seqs: int) -> None:
         """Append a run of steps without prefill, shared by *n_seqs* sequences."""
-        place = self._room_for(end_s.size)
-        rows = self._rows[:, place : self._size]
+        rows = self._room_for(end_s.size)
         rows[0] = end_s
         np.divide(durations_s, n_seqs, out=rows[1])
         self.busy_s += float(np.add.reduce(durations_s))
 
-    def _room_for(self, count: int) -> int:
-        """Make room for *count* further steps; return where they begin."""
-        place = self._size
-        self._size += count
-        if self._size > self._rows.shape[1]:
-            grown = np.empty((2, max(self._size, 2 * self._rows.shape[1])))
-            grown[:, :place] = self._rows[:, :place]
-            self._rows = grown
-        return place
+    def _room_for(self, count: int) -> F64:
+        """Rows for *count* further steps."""
+        if self._held + count > self._rows.shape[1]:
+            self._settle()
+            if count > self._rows.shape[1]:
+                self._rows = np.empty((2, count))
+        rows = self._rows[:, self._held : self._held + count]
+        self._held += count
+        return rows
+
+    def _settle(self) -> None:
+        for column, rows in zip(self._columns, self._rows, strict=True):
+            column.append(rows[: self._held])
+        self._held = 0
 
 
 class SegmentLog:
@@ -77,10 +83,13 @@ class SegmentLog:
     def take_rows(self) -> I64:
         """Empty the log; return a row a segment, columns as `add` takes them, sorted by attempt and step."""
         rows = np.frombuffer(self._values or b"", dtype=np.int64).reshape(-1, 5)
-        ordered = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        order = np.lexsort((rows[:, 1], rows[:, 0]))
+        ordered = LongColumn(np.int64)
+        for first in range(0, order.size, _HELD_ROWS):
+            ordered.append(rows[order[first : first + _HELD_ROWS]])
         del rows
         del self._values[:]
-        return ordered
+        return ordered.array().reshape(-1, 5)
 
 
 class _RowLog:
@@ -89,18 +98,26 @@ class _RowLog:
     _COLUMNS: ClassVar[Kinds] = {}
 
     def __init__(self) -> None:
-        values = array("d")
-        self._values = values
-        self.add: Callable[[tuple[float, ...]], None] = values.extend
-        """Append a row, given in the order of the columns."""
+        self._values = array("d")
+        self._columns = {name: LongColumn(kind) for name, kind in self._COLUMNS.items()}
+
+    def add(self, row: tuple[float, ...]) -> None:
+        """Append *row*, given in the order of the columns."""
+        self._values.extend(row)
+        if len(self._values) > _HELD_ROWS * 8:
+            self._settle()
 
     def take_table(self) -> Table:
         """Empty the log; return its columns by name."""
-        rows = np.frombuffer(self._values or b"").reshape(-1, len(self._COLUMNS))
-        table = {name: rows[:, at].astype(kind) for at, (name, kind) in enumerate(self._COLUMNS.items())}
-        del rows
+        self._settle()
+        return {name: column.array() for name, column in self._columns.items()}
+
+    def _settle(self) -> None:
+        rows = np.frombuffer(self._values or b"").reshape(-1, len(self._columns))
+        for column, values in zip(self._columns.values(), rows.T, strict=True):
+            column.append(values)
+        del rows, values
         del self._values[:]
-        return table
 
 
 class WorkLog(_RowLog):

@@ -42,6 +42,13 @@ def latencies(replay: Replay) -> dict[str, F64]:
     }
 
 
+def attempt_latencies(replay: Replay) -> dict[str, F64]:
+    """`latencies`, and the mean gap of each attempt between steps (itl_per_step_s) and tokens (itl_per_token_s)."""
+    times = latencies(replay)
+    gaps = np.where(replay.gaps.counts > 0, replay.gaps.counts, np.nan)
+    return {**times, "itl_per_step_s": times["decode_s"] / gaps, "itl_per_token_s": times["tpot_s"]}
+
+
 def itl_per_token(gaps: Weighted, emitted_tokens: int) -> Weighted:
     """Gaps between tokens: those between chunks, and a zero for each further one of *emitted_tokens* in its chunk.
 

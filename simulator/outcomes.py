@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from simulator.acceptance.base import AcceptanceModel, Outputs, Rounds
 from simulator.acceptance.rounds import chain_rounds
 from simulator.config import EngineConfig
+from simulator.longcolumns import SparseColumn, let_go
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -90,14 +90,15 @@ class Outcomes:
         self._prompts = outputs.context_tokens
         self._model = model if config.num_speculative_tokens else None
         self._config = config
+        self._columns = tuple(SparseColumn(np.uint16) for _ in range(3))
         self._extra: list[tuple[U16, U16, U16]] = []
         self._chunks: dict[int, _Chunk] = {}
         if self._model is None:
             counts = np.maximum(np.diff(outputs.offsets) - 1, 0)
             self._emitted, self._verified, self._undrafted = _one_each(int(counts.sum()))
         else:
-            parts = [self._drawn(first, last) for first, last in _draws(outputs.offsets)]
-            counts, self._emitted, self._verified, self._undrafted = _joined(parts)
+            counts = self._draw()
+            self._emitted, self._verified, self._undrafted = (column.array() for column in self._columns)
         self._bounds: I64 = np.concatenate([[0], np.cumsum(counts)])
         self._size = int(self._bounds[-1])
         self._chunk_attempts = max(1, CHUNK_ROUNDS * len(outputs) // max(1, self._size))
@@ -125,9 +126,12 @@ class Outcomes:
         """Tokens emitted, tokens verified and those of them that are no drafts in all rounds (read-only)."""
         if self._model is None:
             return _one_each(self._size)
-        if not self._extra:
-            return self._emitted, self._verified, self._undrafted
-        return _joined([(self._emitted, self._verified, self._undrafted), *self._extra])
+        for parts in self._extra:
+            for column, part in zip(self._columns, parts, strict=True):
+                column.append(part)
+        del self._extra[:]
+        emitted, verified, undrafted = (column.array() for column in self._columns)
+        return emitted, verified, undrafted
 
     def _planned(self, attempt: int) -> RoundSlice:
         number = attempt // self._chunk_attempts
@@ -151,6 +155,7 @@ class Outcomes:
         base = self._prompts[first : first + counts.size] + 1
         columns = emitted, self._verified[low:high], self._undrafted[low:high]
         table = self._table(columns, np.repeat(base - before[:-1], counts))
+        let_go(self._emitted, self._verified, self._undrafted)
         blocks, further, starts = table[4], table[2], bounds[:-1][counts > 0]
         np.subtract(blocks[1:], blocks[:-1], out=further[1:])
         further[starts] = 0
@@ -179,8 +184,16 @@ class Outcomes:
         labels = self._outputs.labels[bounds[0] : bounds[-1]]
         return Outputs(labels, bounds - bounds[0], self._outputs.keys[first:last], self._prompts[first:last])
 
-    def _drawn(self, first: int, last: int) -> tuple[I64, U16, U16, U16]:
-        return self._rounds(self._outputs_of(first, last), 1)
+    def _draw(self) -> I64:
+        """Draw the rounds of all attempts into the columns; return how many each has."""
+        counts = [np.empty(0, dtype=np.int64)]
+        for first, last in _draws(self._outputs.offsets):
+            count, *parts = self._rounds(self._outputs_of(first, last), 1)
+            counts.append(count)
+            for column, part in zip(self._columns, parts, strict=True):
+                column.append(part)
+            let_go(self._outputs.labels)
+        return np.concatenate(counts)
 
     def _rounds(
         self, outputs: Outputs, position: int, first_limit: int | None = None, limit: int | None = None
@@ -220,16 +233,6 @@ def _one_each(count: int) -> tuple[U16, U16, U16]:
     """The columns of *count* rounds without speculation; takes no memory."""
     none = np.broadcast_to(np.uint16(0), count)
     return np.broadcast_to(np.uint16(1), count), none, none
-
-
-def _joined(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Columns end to end; one that is all zeros takes no memory."""
-    return tuple(
-        np.concatenate(column)
-        if any(part.any() for part in column)
-        else np.broadcast_to(column[0].dtype.type(0), sum(part.size for part in column))
-        for column in zip(*parts, strict=True)
-    )
 
 
 def _draws(offsets: I64) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from simulator.acceptance.base import I16, AcceptanceModel, Outputs, Potential
+from simulator.acceptance.recorded import Attempts
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.law import best_gamma
 from tokenclass.classes import N_SUBCLASSES, SubClass
@@ -67,6 +68,32 @@ class GammaByLabel:
         before = np.roll(outputs.labels, 1)
         before[outputs.position == 0] = SubClass.F
         return np.minimum(np.array(self.gamma, dtype=np.int16)[before], np.int16(gamma))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GammaByTool:
+    """A draft depth within the calls of some tools, and the rule *elsewhere*.
+
+    *depth* has a value per observed token, for a round that starts there: -1 where *elsewhere* rules.
+    """
+
+    elsewhere: DraftPolicy
+    attempts: Attempts
+    depth: I16
+
+    def limits(self, outputs: Outputs, gamma: int) -> I16:
+        """The depth of the call that the token before stands in."""
+        own = self.depth[self.attempts.tokens_of(outputs)]
+        return np.minimum(np.where(own < 0, self.elsewhere.limits(outputs, gamma), own), np.int16(gamma))
+
+
+def by_labels_alone(policy: DraftPolicy | None) -> DraftPolicy | None:
+    """*policy* without what it knows of recorded calls, for outputs that were never recorded."""
+    if isinstance(policy, GammaByTool):
+        return policy.elsewhere
+    if isinstance(policy, Strictest):
+        return Strictest(tuple(by_labels_alone(one) or one for one in policy.policies))
+    return policy
 
 
 def best_gamma_by_label(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -19,11 +21,12 @@ from simulator.config import EngineConfig
 from simulator.cost import CostModel
 from simulator.engine import Request
 from simulator.gaps import Gaps, find_gaps
-from simulator.ledger import StepLedger, Table
+from simulator.ledger import Table
+from simulator.longcolumns import gathered
 from simulator.outcomes import Outcomes
 from simulator.replicalog import ReplicaLog, merged_load
 from simulator.sessions import LoadConfig, SessionDriver
-from simulator.workload import Workload, turn_names
+from simulator.workload import Workload, each_turn_names
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -102,8 +105,12 @@ class Replay:
         return ~np.isnan(self.finish_s) & ~self.refused
 
 
-def run(workload: Workload, config: ReplayConfig) -> Replay:
-    """Replay *workload*. Equal arguments give equal results to the last bit.
+Watch = Callable[[int, int], None]
+"""Is told how many requests have ended, and of how many."""
+
+
+def run(workload: Workload, config: ReplayConfig, watch: Watch | None = None) -> Replay:
+    """Replay *workload*. Equal arguments give equal results to the last bit; *watch* changes nothing.
 
     Raises RuntimeError if requests are left unfinished, which would be a fault of the engine.
     """
@@ -111,14 +118,17 @@ def run(workload: Workload, config: ReplayConfig) -> Replay:
     labels, offsets, truncated = _truncate(workload, prompts, config.engine.max_model_len)
     outputs = Outputs(labels, offsets, attempt_keys(workload, config.seed), prompts)
     outcomes = Outcomes(outputs, config.acceptance, config.engine)
-    ran = _simulate(workload, config, outcomes, prompts)
+    ran = _simulate(workload, config, outcomes, _Record(prompts, watch))
     return _result(ran, outcomes, outputs, truncated, config)
 
 
 class _Traces(NamedTuple):
     """What one replica leaves behind."""
 
-    ledger: StepLedger
+    end_s: F64
+    """End of each step."""
+    share_s: F64
+    """What a sequence pays for each step."""
     segments: I64
     resumed: I64
     log: ReplicaLog
@@ -134,10 +144,9 @@ class _Ran(NamedTuple):
     abandoned: Bool
 
 
-def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, prompts: I64) -> _Ran:
+def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, record: _Record) -> _Ran:
     """Run clients and replicas to the end; they, and the memory that they take, are gone afterwards."""
     env = simpy.Environment()
-    record = _Record(prompts)
     ends = workload.turn_attempts[1:][workload.attempt_turn].data
 
     def finished(request: Request) -> None:
@@ -155,16 +164,18 @@ def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, prom
     parts = ClusterParts(config.engine, config.cost, outcomes, workload.paths.num_identities)
     session_of = workload.turn_session[workload.attempt_turn].data
     cluster = Cluster(env, config.cluster, parts, session_of, finished)
-    paths, lengths = workload.paths.paths, prompts.data
-    driver = SessionDriver(
-        env, workload, config.load, config.seed, lambda a: cluster.submit(Request(a, lengths[a], paths[a])), abandoned
-    )
+    paths, lengths = workload.paths.paths, record.prompt_tokens.data
+
+    def send(attempt: int) -> None:
+        cluster.submit(Request(attempt, lengths[attempt], partial(paths.__getitem__, attempt)))
+
+    driver = SessionDriver(env, workload, config.load, config.seed, send, abandoned)
     driver.start()
     env.run()
     record.settle()
     _check(record, cluster)
     traces = [
-        _Traces(replica.ledger, replica.lane.segments.take_rows(), replica.resumed, ReplicaLog.of(replica))
+        _Traces(*replica.ledger.take(), replica.lane.segments.take_rows(), replica.resumed, log=ReplicaLog.of(replica))
         for replica in cluster.replicas
     ]
     cluster.close()
@@ -174,7 +185,9 @@ def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, prom
 class _Record:
     """What the requests came to: a column of each figure, filled as they finish."""
 
-    def __init__(self, prompt_tokens: I64) -> None:
+    def __init__(self, prompt_tokens: I64, watch: Watch | None) -> None:
+        self._watch = watch
+        self._ended = 0
         count = self.size = prompt_tokens.size
         self.prompt_tokens = prompt_tokens
         self.columns: dict[str, npt.NDArray[Any]] = {name: np.full(count, np.nan) for name in _TIMES}
@@ -186,6 +199,9 @@ class _Record:
         """Write down *request*, which is done or refused."""
         row = self._row_of(request)
         self._rows.extend([np.nan if figure is None else figure for figure in row] if request.refused else row)
+        self._ended += 1
+        if self._watch is not None:
+            self._watch(self._ended, self.size)
         if len(self._rows) > _PENDING_FIGURES:
             self.settle()
 
@@ -204,13 +220,13 @@ def _result(ran: _Ran, outcomes: Outcomes, outputs: Outputs, truncated: Bool, co
     columns: dict[str, Any] = ran.record.columns
     logs = tuple(trace.log for trace in ran.traces)
     by_step = attribute(
-        [(trace.ledger, trace.segments) for trace in ran.traces],
+        [(trace.share_s, trace.segments) for trace in ran.traces],
         outcomes.store(),
         outputs.labels,
         outputs.offsets,
         config.engine.num_speculative_tokens,
     )
-    emissions = [(trace.ledger.end_s, trace.segments, trace.resumed) for trace in ran.traces]
+    emissions = [(trace.end_s, trace.segments, trace.resumed) for trace in ran.traces]
     return Replay(
         **columns,
         prompt_tokens=ran.record.prompt_tokens,
@@ -253,13 +269,13 @@ _FIGURES = {
 
 def attempt_keys(workload: Workload, seed: int) -> npt.NDArray[np.uint64]:
     """One key an attempt, from its names: equal whatever the order or the number of replicas."""
-    counts = np.diff(workload.turn_attempts).tolist()
-    keys = [
+    counts = np.diff(workload.turn_attempts)
+    keys = (
         rng.key(seed, *names, draw, "acceptance")
-        for names, count in zip(turn_names(workload), counts, strict=True)
+        for names, count in zip(each_turn_names(workload), counts.data, strict=True)
         for draw in range(count)
-    ]
-    return np.array(keys, dtype=np.uint64)
+    )
+    return np.fromiter(keys, dtype=np.uint64, count=workload.n_attempts)
 
 
 def _truncate(workload: Workload, prompts: I64, max_model_len: int) -> tuple[npt.NDArray[np.uint8], I64, Bool]:
@@ -270,9 +286,7 @@ def _truncate(workload: Workload, prompts: I64, max_model_len: int) -> tuple[npt
     if not truncated.any():
         return workload.labels, workload.offsets, truncated
     kept = np.minimum(lengths, room)
-    position = np.arange(workload.labels.size) - np.repeat(workload.offsets[:-1], lengths)
-    labels = workload.labels[position < np.repeat(kept, lengths)]
-    return labels, np.concatenate([[0], np.cumsum(kept)]), truncated
+    return *gathered(workload.labels, workload.offsets[:-1], kept), truncated
 
 
 def _check(record: _Record, cluster: Cluster) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator import rng
+from simulator.longcolumns import gathered
 from simulator.prefix import BlockPaths
 from simulator.workload import Workload, turn_names
 
@@ -35,16 +36,12 @@ def repeated(workload: Workload, draws: npt.NDArray[np.int64]) -> Workload:
     bounds = np.concatenate([[0], np.cumsum(draws)])
     rejected = np.ones(chosen.size, dtype=np.bool_)
     rejected[bounds[1:] - 1] = False
-    lengths = workload.output_tokens[chosen]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    index = (
-        np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], lengths) + np.repeat(workload.offsets[chosen], lengths)
-    )
+    labels, offsets = gathered(workload.labels, workload.offsets[chosen], workload.output_tokens[chosen])
     return replace(
         workload,
         turn_attempts=bounds,
         attempt_rejected=rejected,
-        labels=workload.labels[index],
+        labels=labels,
         offsets=offsets,
         paths=BlockPaths([workload.paths.paths[i] for i in chosen.tolist()], workload.paths.num_identities),
     )

@@ -51,6 +51,8 @@ class Tiling:
     """The place of each turn."""
     turn_source: I64
     """Number of each turn in the workload that was repeated."""
+    attempt_source: I64
+    """The same of each attempt."""
 
 
 def tiles(workload: Workload, most_attempts: float = float("inf"), seed: int = 0) -> Tiles:
@@ -129,7 +131,7 @@ def tiled(source: Tiles, tasks: I64, copies: I64) -> Tiling:
         tokens=None,
         tool_runs=None if old.tool_runs is None else chosen_runs(old.tool_runs, turns),
     )
-    return Tiling(workload=workload, tasks=tasks, turn_place=turn_place, turn_source=turns)
+    return Tiling(workload=workload, tasks=tasks, turn_place=turn_place, turn_source=turns, attempt_source=attempts)
 
 
 def _tasks(workload: Workload) -> I64:

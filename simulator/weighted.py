@@ -69,7 +69,9 @@ class Weighted:
     def _ordered(self, ranks: I64) -> F64:
         """The numbers of *ranks*, counted from 0 in ascending order."""
         order = np.argsort(self.values, kind="stable")
-        found: F64 = self.values[order][np.searchsorted(np.cumsum(self.counts[order]), ranks, side="right")]
+        upto = self.counts[order]
+        np.cumsum(upto, out=upto)
+        found: F64 = self.values[order[np.searchsorted(upto, ranks, side="right")]]
         return found
 
 

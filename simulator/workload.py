@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.drawplan import DrawPlan
+from simulator.longcolumns import LongColumn
 from simulator.names import Names
 from simulator.prefix import BlockPaths, PrefixIndex
 from simulator.tokenstore import TokenStore, TokenStoreBuilder
@@ -25,6 +27,8 @@ I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 
 NO_PARENT = -1
+_REMEMBERED_NAMES = 1 << 12
+"""Hashes of turn ids that are kept: sessions often number their turns alike."""
 _END_ONLY = np.array([SubClass.F], dtype=np.uint8)
 """Output of a turn that records none: the engine samples at least the token that ends the turn."""
 
@@ -103,14 +107,18 @@ class Workload:
 
 def turn_names(workload: Workload) -> list[tuple[str, str]]:
     """Session and turn id of each turn, hashed: what random keys are made of."""
-    turns = {turn: hashed_name(turn) for turn in workload.turn_ids}
-    names = []
+    return list(each_turn_names(workload))
+
+
+def each_turn_names(workload: Workload) -> Iterator[tuple[str, str]]:
+    """The names of one turn after the other."""
+    hashed_turn = lru_cache(_REMEMBERED_NAMES)(hashed_name)
     for session, first, last in zip(
         workload.session_ids, workload.session_turns[:-1].tolist(), workload.session_turns[1:].tolist(), strict=True
     ):
         hashed = hashed_name(session)
-        names += [(hashed, turns[turn]) for turn in workload.turn_ids[first:last]]
-    return names
+        for turn in workload.turn_ids[first:last]:
+            yield hashed, hashed_turn(turn)
 
 
 class WorkloadBuilder:
@@ -136,7 +144,7 @@ class WorkloadBuilder:
         self._sent = array("d")
         self._turn_attempts = array("q", [0])
         self._rejected = bytearray()
-        self._labels = bytearray()
+        self._labels = LongColumn(np.uint8)
         self._offsets = array("q", [0])
 
     def add(self, session: TaggedSession) -> None:
@@ -172,7 +180,7 @@ class WorkloadBuilder:
             turn_sent_s=_seconds_column(self._sent),
             turn_attempts=session_turns if np.array_equal(session_turns, turn_attempts) else turn_attempts,
             attempt_rejected=np.frombuffer(self._rejected, dtype=np.bool_),
-            labels=np.frombuffer(self._labels, dtype=np.uint8),
+            labels=self._labels.array(),
             offsets=_counts(self._offsets),
             paths=self._prefix.build(every_prompt_twice=every_prompt_twice),
             tool_runs=self._tool_runs.build(),
@@ -193,7 +201,7 @@ class WorkloadBuilder:
         for attempt in turn.attempts:
             self._rejected.append(attempt.verdict is Verdict.REJECTED)
             labels = attempt.labels.expand() if attempt.labels.values.size else _END_ONLY
-            self._labels += labels.data
+            self._labels.append(labels)
             self._offsets.append(len(self._labels))
             if isinstance(turn.prompt, BlockPrompt):
                 self._prefix.add_keys(turn.prompt, attempt.block_keys, attempt.labels.n_tokens)

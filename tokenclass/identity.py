@@ -22,14 +22,15 @@ def identity64(*parts: str) -> int:
     return xxhash.xxh64_intdigest("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
-def hashed_name(name: str) -> str:
+def hashed_name(name: str, salt: bytes = b"") -> str:
     """What random draws know a session or turn by: a hash of *name*, or *name* itself where it is such a hash.
 
-    So a recording whose names are replaced by their hashes draws the same.
+    So a recording whose names are replaced by their hashes draws the same. Who does not know the *salt*, of up to 64
+    bytes, cannot tell by hashing it whether a name that he guesses is the one; salted names draw something else.
     """
     if _HASHED.fullmatch(name):
         return name
-    return f"~{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    return f"~{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8, key=salt).hexdigest()}"
 
 
 def generator(seed: int, *identity: str) -> np.random.Generator:

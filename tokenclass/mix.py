@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -55,8 +55,13 @@ class ClassMix:
     span_tokens: float = 64.0
     """Mean length of a span in tokens."""
     seed: int = 0
+    _classes: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
+    _ends: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    """Sum of the shares up to each class."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_classes", np.array(list(self.shares), np.uint8))
+        object.__setattr__(self, "_ends", np.cumsum(list(self.shares.values())))
         if any(share < 0 for share in self.shares.values()) or abs(sum(self.shares.values()) - 1) > 1e-6:
             raise SimtoolError(f"--class-mix: shares {self} must not be negative and must sum to 1")
         if self.span_tokens < 1:
@@ -88,17 +93,16 @@ class ClassMix:
     def draw(self, tokens: int, *identity: str) -> NDArray[np.uint8]:
         """Sub-class labels of *tokens* tokens; the same seed and *identity* give the same labels."""
         rng = generator(self.seed, *identity)
-        shares = np.cumsum(list(self.shares.values()))
         spans, sizes, drawn = [], [], 0
         while drawn < tokens:
             count = int((tokens - drawn) / self.span_tokens * 1.2) + 4
             picks, lengths = rng.random((2, count))
-            spans.append(np.searchsorted(shares, picks * shares[-1], side="right"))
+            spans.append(self._ends.searchsorted(picks * self._ends[-1], side="right"))
             sizes.append(self._lengths(lengths))
             drawn += int(sizes[-1].sum())
         if not spans:
             return np.empty(0, np.uint8)
-        classes = np.array(list(self.shares), np.uint8)[np.concatenate(spans)]
+        classes = self._classes[np.concatenate(spans)]
         return _detailed(np.repeat(classes, np.concatenate(sizes))[:tokens], rng)
 
     def _lengths(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -124,5 +128,5 @@ def labels_of(label: str, tokens: int, *identity: str) -> NDArray[np.uint8]:
 def _detailed(classes: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
     labels = _WHOLE[classes]
     schema = np.flatnonzero(classes == PositionClass.S)
-    labels[schema] = _DETAILS[np.searchsorted(_DETAIL_ENDS, rng.random(schema.size), side="right")]
+    labels[schema] = _DETAILS[_DETAIL_ENDS.searchsorted(rng.random(schema.size), side="right")]
     return labels

@@ -35,6 +35,14 @@ def unix_seconds(value: object) -> float | None:
     return None
 
 
+def unix_units(first: float, last: float) -> float | None:
+    """Units a second of all Unix times from *first* to *last*, as unix_seconds tells them; None if they differ."""
+    for units in _UNITS_PER_S:
+        if first / units < _EPOCH_LIMIT_S:
+            return units if last / units < _EPOCH_LIMIT_S else None
+    return None
+
+
 def scaled(value: object, units_per_s: float) -> float | None:
     """A number of 1/*units_per_s* seconds as seconds; None if *value* is no finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):

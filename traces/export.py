@@ -11,7 +11,7 @@ from traces.atomic import whole_file
 from traces.block_ids import BlockIds
 from traces.chat_form import assistant_form, chat_form, has_form, tool_form, usage_form
 from traces.model import Attempt, MessagePrompt, Session, Turn, Verdict, prompt_messages
-from traces.readers.mooncake import BLOCK_TOKENS
+from traces.readers.mooncake_rows import BLOCK_TOKENS
 from traces.readlog import ReadLog
 from traces.records import Json
 

@@ -40,7 +40,7 @@ def length_turn(
 ) -> Turn:
     """A turn of *prompt* and *output_tokens* tokens; *output* replaces the one opaque block."""
     usage = Usage(input_tokens=prompt.tokens, cached_tokens=cached_tokens, output_tokens=output_tokens)
-    blocks = tuple(output) if output else (OpaqueBlock(tokens=output_tokens),)
+    blocks = tuple(output) if output else opaque(output_tokens)
     return Turn(
         id=turn_id,
         prompt=prompt,
@@ -50,6 +50,18 @@ def length_turn(
         user_wait_s=user_wait_s,
         model=model,
     )
+
+
+@lru_cache(maxsize=1 << 13)
+def opaque(tokens: int) -> tuple[OpaqueBlock, ...]:
+    """An output of *tokens* tokens without text."""
+    return (OpaqueBlock(tokens=tokens),)
+
+
+@lru_cache(maxsize=1 << 10)
+def turn_name(number: int) -> str:
+    """Id of the turn of *number*, counted from 1, where the recording gives it none."""
+    return f"t{number}"
 
 
 def single(session_id: str, turn: Turn, start_s: float | None) -> Session:
@@ -97,6 +109,17 @@ def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
     except TypeError:
         pass
     return tuple([f"{scope}:{value}" for value in ids])
+
+
+def continued(before: tuple[int | str, ...], ids: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """*ids*, what they begin with in common with *before*, all of it or all but its last, being held once for both."""
+    kept = len(before)
+    if kept and ids[:kept] == before:
+        return before + ids[kept:]
+    kept -= 1
+    if kept > 0 and ids[:kept] == before[:kept]:
+        return before[:kept] + ids[kept:]
+    return ids
 
 
 class ScopedIds:

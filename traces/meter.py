@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 
 class ByteMeter:
-    """Counts the bytes of files as stored, each up to the furthest place that was read."""
+    """Counts the bytes of files as stored, each up to the furthest place that was read.
+
+    Another thread may ask how far it is.
+    """
 
     def __init__(self) -> None:
+        self.stage = ""
+        """What the files are read for, where that is no reading of their records."""
         self.total_bytes = 0
         """Size of all files together."""
         self._reached: dict[Path, int] = {}
         self._current: _Tracked | None = None
 
-    def expect(self, paths: Sequence[Path]) -> None:
-        """Add the sizes of *paths* to the total; files that cannot be looked at have none."""
+    def begin(self, paths: Sequence[Path], stage: str = "") -> None:
+        """Count anew, the bytes of *paths*; files that cannot be looked at have none."""
+        self._reached, self._current, self.total_bytes, self.stage = {}, None, 0, stage
         for path in paths:
             try:
                 self.total_bytes += path.stat().st_size
@@ -36,9 +43,11 @@ class ByteMeter:
     @property
     def read_bytes(self) -> int:
         """Bytes reached so far in all files."""
-        if self._current is not None and not self._current.closed:
-            self.reach(self._current.path, self._current.tell())
-        return sum(self._reached.values())
+        current = self._current
+        if current is not None:
+            with suppress(ValueError):  # closed, which noted its last place
+                self.reach(current.path, current.tell())
+        return sum(list(self._reached.values()))
 
 
 class _Tracked(io.FileIO):

@@ -22,6 +22,7 @@ class ReadLog:
         self.assumptions: dict[str, int] = {}
         self.formats: Counter[str] = Counter()
         """Files read as each format."""
+        self._cut: set[str] = set()
 
     def invalid(self, path: str, line: int | None, reason: str, mend: str = "", *, kind: str = "") -> None:
         """Count an unusable record under *kind* (default: *reason*), or raise TraceError."""
@@ -29,6 +30,12 @@ class ReadLog:
             hint = mend or "mend the record, or leave it out with --skip-invalid"
             raise TraceError(path, line, reason, hint)
         self.omitted[kind or reason] += 1
+
+    def cut(self, path: str) -> None:
+        """Count a file whose end cannot be decompressed, however often it is read."""
+        if path not in self._cut:
+            self._cut.add(path)
+            self.omitted["end of a compressed file that cannot be decompressed"] += 1
 
     def omit(self, kind: str, count: int = 1) -> None:
         """Count records that are left out by design (telemetry, simulated users), whatever the mode."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Protocol, runtime_checkable
@@ -206,7 +207,8 @@ def read_files(files: Sequence[SourceFile], log: ReadLog, format_name: str | Non
     """
     groups: dict[Reader, list[SourceFile]] = {}
     named = reader_named(format_name) if format_name else None
-    for file in files:
+    for given in files:
+        file = replace(given, cut=log.cut) if log.skip_invalid else given
         try:
             reader, content, unwraps = recognised(file, named)
         except UnknownFormatError:

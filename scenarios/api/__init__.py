@@ -12,8 +12,22 @@ from __future__ import annotations
 
 from scenarios.api.lawchecks import LawTruth, law_check
 from scenarios.api.pairs import Compared, compare
+from scenarios.api.plans import Planned, plan
 from scenarios.api.run import Run, replay
 from scenarios.api.sweeps import Swept, sweep
 from scenarios.api.tags import Tags, tag
 
-__all__ = ["Compared", "LawTruth", "Run", "Swept", "Tags", "compare", "law_check", "replay", "sweep", "tag"]
+__all__ = [
+    "Compared",
+    "LawTruth",
+    "Planned",
+    "Run",
+    "Swept",
+    "Tags",
+    "compare",
+    "law_check",
+    "plan",
+    "replay",
+    "sweep",
+    "tag",
+]

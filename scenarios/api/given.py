@@ -50,7 +50,7 @@ def resolve(
     found = None if scenario is None else load_scenario(str(scenario))
     values = {} if found is None else {key: value for key, value in found.values.items() if key in known}
     values.update(checked_options(options, known))
-    paths = _paths(traces)
+    paths = paths_of(traces)
     if not paths and found is not None:
         paths = list(found.traces)
     if not paths:
@@ -80,7 +80,8 @@ def _checked(one: Declared, value: Any) -> Any:
         raise OptionError(str(error)) from error
 
 
-def _paths(traces: Traces | None) -> list[str]:
+def paths_of(traces: Traces | None) -> list[str]:
+    """*traces* as the command line has them."""
     if traces is None:
         return []
     return [str(traces)] if isinstance(traces, (str, Path)) else [str(one) for one in traces]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from scenarios.api.frames import frame
+from scenarios.api.given import Traces, paths_of
 from scenarios.api.run import Run
 from scenarios.comparison.compare import DEFAULT_PERCENTILES, CompareOptions
 from scenarios.comparison.compare import compare as compare_runs
 from scenarios.comparison.document import Comparison, ConfigDifference, Metric
 from scenarios.comparison.markdown import markdown
-from scenarios.comparison.source import read_run
+from scenarios.comparison.source import Replayed, read_sides, run_of
 from scenarios.jsonbytes import json_bytes
-from scenarios.report import subjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,13 @@ def compare(
     fail_if_worse: Sequence[str] = (),
     metric_percentiles: str = DEFAULT_PERCENTILES,
     confidence_level: float = 0.95,
-    seed: int = 0,
+    seed: int | None = None,
+    traces: Traces | None = None,
 ) -> Compared:
-    """Hold *b* against *a*, as ``simtool compare`` does: runs, folders of ``simtool replay -o``, or --json files.
+    """Hold *b* against *a*, as ``simtool compare`` does: runs, folders of ``simtool replay -o``, scenarios.
 
-    *labels* name runs that have no folder; the other arguments are the command's options. Raises OptionError for
-    options out of range, SimtoolError for what is no result.
+    *labels* name runs that have no folder; *traces* and *seed* are what scenarios are replayed with; the other
+    arguments are the command's options. Raises OptionError for options out of range, SimtoolError for what is neither.
     """
     options = CompareOptions(
         goodput=tuple(goodput),
@@ -78,13 +79,11 @@ def compare(
         fail_if_worse=tuple(fail_if_worse),
         metric_percentiles=metric_percentiles,
         confidence_level=confidence_level,
-        seed=seed,
+        seed=seed or 0,
     )
-    return Compared(compare_runs(_subject(a, labels[0]), _subject(b, labels[1]), options))
-
-
-def _subject(run: Run | str | Path, label: str) -> subjects.Run:
-    if not isinstance(run, Run):
-        return read_run(str(run))
-    tables = subjects.Tables(turns=run.turns_arrow, baseline_turns=run.baseline_turns_arrow, load=run.load_arrow)
-    return subjects.Run(name=label, answer=run.answer, tables=tables, details=None)
+    given = [
+        run_of(one.asked, label) if isinstance(one, Run) else str(one)
+        for one, label in zip((a, b), labels, strict=True)
+    ]
+    how = Replayed(traces=paths_of(traces), seed=seed)
+    return Compared(compare_runs(*read_sides(given[0], given[1], how), options))

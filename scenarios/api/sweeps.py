@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 from scenarios.api.given import Traces, resolve
 from scenarios.jsonbytes import json_bytes
 from scenarios.options import OptionError
+from scenarios.scenariofile.places import Places
+from scenarios.sweep.axes import axis_of
 from scenarios.sweep.definition import Request, merged, reference_of
 from scenarios.sweep.document import Summary, TornadoBar
 from scenarios.sweep.points import Method
@@ -98,7 +100,7 @@ def sweep(
         jobs: Points at a time; None: as many as cores.
         executor: local or ray; *address* is that of the Ray cluster.
         address: See *executor*.
-        force: Replace another sweep in *folder*.
+        force: Start over: replace what *folder* holds, finished points of this sweep too.
         progress: A function of the runs that are done and of all.
         options: As of `scenarios.api.replay`, for all points.
 
@@ -109,6 +111,7 @@ def sweep(
         raise OptionError(f"method is {method!r}; it is one of {', '.join(Method)}")
     given = resolve(traces, scenario, options)
     own = Request(
+        axes=tuple(axis_of(key, spec, "axes") for key, spec in (axes or {}).items()),
         method=Method(method),
         samples=samples,
         seeds=tuple(seeds),
@@ -116,8 +119,7 @@ def sweep(
         reference=reference_of(reference or {}, "reference"),
     )
     section = {} if given.scenario is None else given.scenario.sweep
-    place = "sweep" if given.scenario is None else given.scenario.name
-    both = {**section, "axes": {**section.get("axes", {}), **(axes or {})}}
+    places = Places() if given.scenario is None else given.scenario.sweep_places
     where = Where(folder=Path(folder), force=force, executor=executor, jobs=jobs, address=address)
-    summary = run_sweep(given.traces, given.values, merged(both, place, own, ()), where, progress)
+    summary = run_sweep(given.traces, given.values, merged(section, places, own, ()), where, progress)
     return Swept(summary, Path(folder))

@@ -10,11 +10,11 @@ import numpy as np
 
 from scenarios.answer import Answer
 from scenarios.comparison.document import Better, Gate, Metric, Objective
-from scenarios.comparison.metrics import meets, slo_values
+from scenarios.comparison.metrics import meets
 from scenarios.comparison.rows import Rows
 from scenarios.options import OptionError
 from scenarios.runparts import SloRow
-from simulator.goodput import Slo
+from simulator.goodput import Slo, attempt_values
 
 DEFAULT_GATES = ("p50_e2el_ms", "p99_e2el_ms", "p50_session_s", "C_total_usd_per_1000_turns")
 """What a limit without a metric stands for."""
@@ -65,7 +65,7 @@ def objectives(a: Rows | None, b: Rows, slos: Sequence[Slo], wanted: float) -> l
     """Each of *slos*, then all together, from the tables; *wanted* is the share of requests that must be within."""
     found = []
     for slo in slos:
-        values = slo_values(b, slo.metric)[b.measured]
+        values = attempt_values(slo.metric, b.column, b.done)[b.measured]
         at = float(np.quantile(values, wanted, method="inverted_cdf")) if values.size else math.inf
         shares = [_share(one, [slo]) for one in (a, b)]
         found.append(_objective(slo.metric.value, slo.limit_s * 1e3, wanted, shares, at * 1e3))

@@ -10,7 +10,7 @@ import numpy as np
 from scenarios.comparison.document import Better
 from scenarios.comparison.resample import F64, I64, Estimator, quantiles, ratio
 from scenarios.comparison.rows import Bool, Rows
-from simulator.goodput import Slo, SloMetric
+from simulator.goodput import Slo, attempt_values
 from simulator.metrics import percentile_name
 
 _LOWER, _HIGHER = Better.LOWER, Better.HIGHER
@@ -161,20 +161,9 @@ def _attainment(rows: Rows, slos: Sequence[Slo]) -> Estimator:
     return lambda weights: {"goodput_attainment": good(weights)}
 
 
-def slo_values(rows: Rows, metric: SloMetric) -> F64:
-    """The metric of each attempt in seconds as simulator.goodput has it: infinite if refused, 0 for a single token."""
-    if metric is SloMetric.ITL:
-        values = rows.column("decode_s") / np.maximum(rows.column("rounds"), 1)
-    else:
-        values = rows.column(f"{metric.value}_s")
-        if metric is SloMetric.TPOT:
-            values = np.where(rows.column("output_tokens") > 1, values, 0.0)
-    return np.where(rows.done, values, np.inf)
-
-
 def meets(rows: Rows, slos: Sequence[Slo]) -> Bool:
     """Attempts that meet every objective."""
     result = np.ones(rows.session.size, dtype=np.bool_)
     for slo in slos:
-        result &= slo_values(rows, slo.metric) <= slo.limit_s
+        result &= attempt_values(slo.metric, rows.column, rows.done) <= slo.limit_s
     return result

@@ -7,6 +7,7 @@ is on; a gate adds its own cost to each draw that resampling takes. The residual
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -17,6 +18,12 @@ from simulator import rng
 
 BOOTSTRAP_DRAWS = 2000
 _SAME_LENGTH = 1e-3
+_BATCH_EFFECTS = {
+    "cache": "it takes prefill out of the steps",
+    "speculation": "it frees batch time",
+    "resampling": "its draws run beside other requests",
+}
+"""How each lever changes the batch that shares a step, and with it the cost of a token."""
 NONE = Levers(cache=False, speculation=False, resampling=False)
 
 
@@ -186,10 +193,14 @@ def _prefill_cause(runs: Mapping[Levers, LeverRun], levers: Levers) -> str:
 
 def _decode_cause(runs: Mapping[Levers, LeverRun], levers: Levers) -> str:
     run = runs[levers]
-    alone = runs[Levers(cache=False, speculation=levers.speculation, resampling=False)]
-    what = "speculation frees batch time: requests end sooner and " if levers.speculation else ""
-    reasons = [f"{what}the batch that shares a step changes ({alone.mean_batch:.2f} -> {run.mean_batch:.2f})"]
-    before, after = alone.output_tokens_per_draw, run.output_tokens_per_draw
+    others = [
+        f"{runs[replace(levers, **{lever: False})].mean_batch:.2f} without {lever} ({effect})"
+        for lever, effect in _BATCH_EFFECTS.items()
+        if getattr(levers, lever)
+    ]
+    shown = ", ".join([f"{run.mean_batch:.2f} sequences share a step", *others])
+    reasons = [f"a token costs what its batch makes of it: {shown}"]
+    before, after = runs[NONE].output_tokens_per_draw, run.output_tokens_per_draw
     if levers.resampling and abs(after / max(before, 1e-300) - 1) > _SAME_LENGTH:
         reasons.append(f"the outputs drawn again are not of mean length ({before:.0f} -> {after:.0f} tokens a draw)")
     return f"decode: {'; '.join(reasons)}"

@@ -8,10 +8,10 @@ from dataclasses import replace
 import msgspec
 
 from scenarios.acceptance import choose_acceptance, is_measured
+from scenarios.answer import Interval
 from scenarios.clusters import with_cluster
 from scenarios.composition.compose import Composed, Factors, compose
 from scenarios.composition.levers import Draws, lever_runs
-from scenarios.composition.quality import QualityBudget, QualityItem, quality_budget
 from scenarios.draws import drawn_workload
 from scenarios.grammar import needs_forced
 from scenarios.load import resolve_load
@@ -19,6 +19,7 @@ from scenarios.options import OptionError, ReplayOptions
 from scenarios.parameters import Parameter, ParameterBook
 from scenarios.platform import resolve_platform
 from scenarios.policy import engine_under
+from scenarios.quality import QualityBudget, budget_of
 from scenarios.readoptions import ReadOptions
 from scenarios.recording import Progress, load_workload, open_recording
 from simulator import predictions
@@ -40,7 +41,8 @@ class CompositionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     factors: Factors
     combinations: list[Composed]
     r3: str
-    """Ruling on orthogonal composition with all levers on, from the point estimate."""
+    """Ruling on orthogonal composition with all levers on: holds or rejected where the whole interval of the residual
+    says so, else undecided."""
     r3_reason: str
     quality: QualityBudget
     config: dict[str, Parameter]
@@ -51,8 +53,6 @@ def composition(
     paths: Sequence[str],
     read: ReadOptions,
     options: ReplayOptions,
-    quality: Sequence[QualityItem] = (),
-    quality_limit: float | None = None,
     progress: Progress | None = None,
 ) -> CompositionAnswer:
     """C_total of the recordings at *paths* with levers on and off.
@@ -66,7 +66,7 @@ def composition(
     book = ParameterBook()
     try:
         platform = with_cluster(resolve_platform(options.platform, options.cost, book), options.cluster, book)
-        budget = quality_budget(quality, quality_limit)
+        budget = budget_of(options, resampling=True)
     except OptionError:
         raise
     except ValueError as error:
@@ -100,7 +100,7 @@ def composition(
         turns=once.n_turns,
         factors=factors,
         combinations=combinations,
-        r3=ruling.ruling.value,
+        r3=ruled(everything.residual),
         r3_reason=ruling.reason,
         quality=budget,
         config=book.entries,
@@ -108,9 +108,19 @@ def composition(
     )
 
 
+def ruled(residual: Interval) -> str:
+    """What an interval of the residual says of R3, whose limit is on its size."""
+    limit = predictions.R3_RESIDUAL
+    if -limit <= residual.low and residual.high <= limit:
+        return predictions.Ruling.HOLDS.value
+    if residual.high < -limit or residual.low > limit:
+        return predictions.Ruling.REJECTED.value
+    return "undecided"
+
+
 def drawn_again(recorded: Workload, options: ReplayOptions, book: ParameterBook) -> Workload:
     """*recorded* with the draws that resampling means. Raises OptionError."""
     if options.nu is not None or options.gate is not None:
         return drawn_workload(recorded, options, book)
-    book.add("nu", DEFAULT_NU, Origin.DECLARED, "default of what resampling means: geometric draws")
+    book.add("nu", DEFAULT_NU, Origin.DECLARED, "default: geometric draws")
     return resample(recorded, DEFAULT_NU, options.seed)

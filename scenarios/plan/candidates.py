@@ -1,35 +1,42 @@
-"""What a plan chooses from: GPU types, tensor parallel sizes, draft depths and host memory for KV."""
+"""What a plan chooses from: GPU types, tensor parallel sizes, draft depths, host memory for KV, and routers."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from scenarios.ask import Question, question
 from scenarios.options import OptionError
+from scenarios.plan.axes import AXES, FLAGS
 from scenarios.settings import settings
 from simulator.hardware import gpu_named
-
-AXES = ("gpu", "tensor_parallel_size", "gamma", "kv_offload_gb")
-FLAGS = dict(zip(AXES, ("--gpus", "--tensor-parallel", "--gammas", "--kv-offload"), strict=True))
+from simulator.router import RouterPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One kind of replica."""
+    """One kind of replica, and how requests are spread over several."""
 
     gpu: str
     tensor_parallel_size: int
     gamma: str
     kv_offload_gb: float
+    router: RouterPolicy
+    one_of: int
+    """How many routers are compared."""
     values: Mapping[str, Any] = field(repr=False)
     """All options by key."""
 
     @property
     def name(self) -> str:
-        """Short, as in a table."""
+        """Short, as in a table; with the router where several are compared."""
+        return f"{self.kind} {self.router}" if self.one_of > 1 else self.kind
+
+    @property
+    def kind(self) -> str:
+        """The same of the replica alone."""
         offload = f" +{self.kv_offload_gb:g} GB host" if self.kv_offload_gb else ""
         return f"{self.gpu} tp{self.tensor_parallel_size} gamma {self.gamma}{offload}"
 
@@ -48,6 +55,7 @@ def candidates(given: Mapping[str, Any], axes: Mapping[str, str]) -> list[Candid
     sizes = [_number(text, "tensor_parallel_size", int, 1) for text in _items(axes, "tensor_parallel_size")]
     gammas = _items(axes, "gamma")
     offloads = [_number(text, "kv_offload_gb", float, 0) for text in _items(axes, "kv_offload_gb")]
+    routers = [_router(text) for text in _items(axes, "router")]
     for gamma in gammas:
         settings({"gamma": gamma})
     return [
@@ -56,10 +64,17 @@ def candidates(given: Mapping[str, Any], axes: Mapping[str, str]) -> list[Candid
             tensor_parallel_size=int(size),
             gamma=gamma,
             kv_offload_gb=float(offload),
-            values={**given, **dict(zip(AXES, (gpu, int(size), gamma, float(offload)), strict=True))},
+            router=router,
+            one_of=len(routers),
+            values={**given, **dict(zip(AXES, (gpu, int(size), gamma, float(offload), router), strict=True))},
         )
-        for gpu, size, gamma, offload in itertools.product(gpus, sizes, gammas, offloads)
+        for gpu, size, gamma, offload, router in itertools.product(gpus, sizes, gammas, offloads, routers)
     ]
+
+
+def kinds(chosen: Iterable[Candidate]) -> list[list[Candidate]]:
+    """*chosen* in groups that differ by their routers only."""
+    return [list(group) for _, group in itertools.groupby(chosen, key=lambda one: one.kind)]
 
 
 def _items(axes: Mapping[str, str], key: str) -> list[str]:
@@ -77,6 +92,13 @@ def _gpu(name: str) -> str:
         return gpu_named(name).name
     except ValueError as error:
         raise OptionError(f"{FLAGS['gpu']}: {error}") from error
+
+
+def _router(name: str) -> RouterPolicy:
+    try:
+        return RouterPolicy(name)
+    except ValueError:
+        raise OptionError(f"{FLAGS['router']} {name!r}: give some of {', '.join(RouterPolicy)}") from None
 
 
 def _number(text: str, key: str, kind: type[int] | type[float], least: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from scenarios.plan.bound import least_gpu_s
+from scenarios.plan.candidates import Candidate
 from scenarios.plan.document import CapacityRow, shortfall
 from scenarios.plan.probe import Bench, Idle, Probe
 from scenarios.plan.search import Largest, largest
@@ -70,6 +71,12 @@ def capacity(bench: Bench, given: Available) -> CapacityRow:
     )
 
 
+def different(chosen: list[Candidate], given: Available) -> list[Candidate]:
+    """Those of *chosen*, which differ by router only, that the GPUs make a difference to: one for a single replica."""
+    platform = chosen[0].question().platform
+    return chosen if given.gpus // gpus_of(platform) > 1 else chosen[:1]
+
+
 def _search(bench: Bench, given: Available, replicas: int, least_s: float) -> Largest[Probe]:
     attempts = bench.traffic.tiles.attempts_per_task
 
@@ -82,7 +89,7 @@ def _search(bench: Bench, given: Available, replicas: int, least_s: float) -> La
 
 def _row(bench: Bench, replicas: int, per_replica: int, usd_per_hour: float, reason: str) -> CapacityRow:
     return CapacityRow(
-        name=bench.candidate.name,
+        name=bench.candidate.name if replicas > 1 else bench.candidate.kind,
         replicas=replicas,
         gpus=replicas * per_replica,
         usd_per_hour=usd_per_hour,

@@ -11,7 +11,9 @@ from scenarios.plan.search import Breach
 from scenarios.plan.span import Span
 from scenarios.plan.targets import GOODPUT, TargetResult
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+ANY = "any"
+"""Router of a single replica."""
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     tensor_parallel_size: int
     gamma: str
     kv_offload_gb: float
+    router: str
+    """``any`` where it makes no difference: of a single replica, or none."""
     gpus_per_replica: int
     """0 where it cannot be asked."""
     reason: str

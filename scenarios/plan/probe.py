@@ -10,6 +10,7 @@ import numpy as np
 from scenarios.acceptance import choose_acceptance
 from scenarios.ask import Question
 from scenarios.decide import replay_once
+from scenarios.drafters import Measurer, measure
 from scenarios.load import resolve_load
 from scenarios.loaded import Loaded
 from scenarios.parameters import ParameterBook
@@ -18,12 +19,13 @@ from scenarios.plan.span import Span
 from scenarios.plan.targets import Objectives, TargetResult
 from scenarios.plan.timeline import Timeline, second_half, timeline
 from scenarios.plan.traffic import Traffic, steady_part
+from scenarios.recording import Recording
 from simulator.metrics import attributed_s, hit_rates
 from simulator.replay import Replay
 from simulator.replicalog import time_weighted
 from simulator.sessions import SessionMode
 from simulator.window import Window
-from simulator.workload import Workload
+from simulator.workload import I64, Workload
 
 _BACKLOG_SHARE = 0.02
 _BACKLOG_SDS = 4.0
@@ -74,6 +76,8 @@ class Idle(msgspec.Struct, frozen=True, kw_only=True):
     context_tokens: float
     """Of a decoding sequence, mean."""
     prefix_cache_hit_rate: float
+    assumptions: dict[str, int]
+    """What its replays take for granted beside what reading the recording did."""
 
     @property
     def failing(self) -> TargetResult | None:
@@ -90,17 +94,21 @@ class Bench:
     loaded: Loaded
     traffic: Traffic
     objectives: Objectives
+    measurer: Measurer = measure
+    """Runs drafters on the recorded tokens."""
 
     def idle(self) -> tuple[Idle, Timeline]:
         """All tasks twice, one at a time; the first half is cut."""
         tiling = self.traffic.twice()
         workload = tiling.workload
-        replay = self._replay(self.candidate.question(), workload, SessionMode.CLOSED)
+        recording = self.loaded.own_recording()
+        source = tiling.attempt_source
+        replay = self._replay(self.candidate.question(), (workload, source), SessionMode.CLOSED, recording)
         half = second_half(replay, tiling)
         tasks = self.traffic.n_tasks
         kept = half.attempts
         tokens = replay.output_tokens[kept]
-        source = self.traffic.tiles
+        tiles = self.traffic.tiles
         idle = Idle(
             targets=self.objectives.judged(replay, workload, half),
             busy_s_per_task=float(attributed_s(replay)[kept].sum()) / tasks,
@@ -108,14 +116,17 @@ class Bench:
             fresh_tokens_per_task=float((replay.prompt_tokens - replay.hit_tokens)[kept].sum()) / tasks,
             context_tokens=float(np.average(replay.prompt_tokens[kept] + tokens / 2, weights=np.maximum(tokens, 1))),
             prefix_cache_hit_rate=hit_rates(replay, kept)[0],
+            assumptions=recording.assumptions,
         )
-        return idle, timeline(replay, tiling, source.workload.n_turns, len(source.sessions))
+        return idle, timeline(replay, tiling, tiles.workload.n_turns, len(tiles.sessions))
 
     def probe(self, replicas: int, tasks_per_s: float, span: Span, known: Timeline) -> Probe:
         """*replicas* under Poisson arrivals of *tasks_per_s*."""
         steady = self.traffic.steady(tasks_per_s, span, known)
         workload = steady.workload
-        replay = self._replay(self.candidate.question(replicas), workload, SessionMode.RECORDED)
+        asked = self.candidate.question(replicas)
+        recording = self.loaded.own_recording()
+        replay = self._replay(asked, (workload, steady.source), SessionMode.RECORDED, recording)
         measured = steady_part(replay, steady, span)
         during = (steady.begin_s, span.measured_s)
         return Probe(
@@ -134,12 +145,19 @@ class Bench:
             prefix_cache_hit_rate=hit_rates(replay, measured.attempts)[0],
         )
 
-    def _replay(self, asked: Question, workload: Workload, mode: SessionMode) -> Replay:
-        """A replay of sessions one at a time (closed), or at the times that they have."""
+    def _replay(
+        self, asked: Question, traffic: tuple[Workload, I64], mode: SessionMode, recording: Recording
+    ) -> Replay:
+        """A replay of sessions one at a time (closed), or at the times that they have.
+
+        *traffic* is the workload, and the recorded attempt that each of its attempts repeats.
+        """
+        workload, source = traffic
         platform, options, book = asked.platform, asked.options, ParameterBook()
         load = replace(resolve_load(options.load, workload, book), mode=mode, max_concurrency=1)
-        choice = choose_acceptance(workload, workload, platform.engine, options, self.loaded.own_recording(), book)
-        engine = platform.engine if platform.engine.num_speculative_tokens else platform.baseline_engine
+        recorded, engine = self.loaded.workload, platform.engine
+        choice = choose_acceptance(recorded, workload, engine, options, recording, book, source, self.measurer)
+        engine = engine if engine.num_speculative_tokens else platform.baseline_engine
         return replay_once(workload, engine, platform, choice, load, options.seed)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from scenarios.loaded import Loaded, load
 from scenarios.options import OptionError
-from scenarios.plan.candidates import Candidate, candidates
-from scenarios.plan.capacity import available, capacity
-from scenarios.plan.document import CapacityRow, Growth, Plan, Row
+from scenarios.plan.candidates import Candidate, candidates, kinds
+from scenarios.plan.capacity import available, capacity, different
+from scenarios.plan.document import ANY, CapacityRow, Growth, Plan, Row
 from scenarios.plan.probe import Bench, Idle
-from scenarios.plan.size import Demand, first_look, row, size
+from scenarios.plan.size import Demand, first_look, row, size_kind
 from scenarios.plan.span import span_for
 from scenarios.plan.summary import document, usd
 from scenarios.plan.timeline import Timeline
@@ -25,6 +25,8 @@ GROWN = 3
 """Candidates, cheapest first, that are sized again at the grown rate."""
 
 
+Kind = tuple[list[Candidate], Idle]
+"""Candidates that differ by router, and what they do alone."""
 Run = Callable[[Callable[[Bench, Any], Any], Sequence[Task]], list[Any]]
 
 
@@ -60,37 +62,42 @@ def _loaded(
         except OptionError as error:
             unfit.append((one, str(error)))
             continue
-        if asked.reading.keep_ids or asked.reading.keep_forced:
-            raise OptionError(
-                "plan needs acceptance that is declared: --grammar, and n-gram or suffix drafters measured on the "
-                "recorded tokens, are not known of repeated traffic; give --acceptance-length, --eps or --profile"
-            )
         fitting.append(one)
         readings.append(asked.reading)
     if not fitting:
         raise OptionError("no candidate can be asked: " + "; ".join(f"{one.name}: {why}" for one, why in unfit))
-    twice = any(reading.every_prompt_twice for reading in readings)
-    return load(paths, replace(readings[0], every_prompt_twice=twice), progress=progress), fitting, unfit
+    reading = replace(
+        readings[0],
+        every_prompt_twice=any(one.every_prompt_twice for one in readings),
+        keep_ids=any(one.keep_ids for one in readings),
+        keep_forced=any(one.keep_forced for one in readings),
+    )
+    return load(paths, reading, progress=progress), fitting, unfit
 
 
 def _planned(shop: Shop, chosen: tuple[list[Candidate], list[tuple[Candidate, str]]], wanted: Wanted, run: Run) -> Plan:
     fitting, unfit = chosen
     traffic = shop.bench(fitting[0]).traffic
-    looks: list[tuple[Idle | None, Timeline | None, str]] = run(first_look, [(one, None) for one in fitting])
-    rows, serving, slowest = [], [], None
-    for one, (idle, timeline, why) in zip(fitting, looks, strict=True):
+    groups = kinds(fitting)
+    looks: list[tuple[Idle | None, Timeline | None, str]] = run(first_look, [(group[0], None) for group in groups])
+    rows: list[Row] = []
+    serving: list[Kind] = []
+    slowest = None
+    for group, (idle, timeline, why) in zip(groups, looks, strict=True):
         if idle is None or timeline is None or why:
-            rows.append(row(one, idle=idle, reason=why))
+            rows.append(row(group[0], group[0].kind, router=ANY, idle=idle, reason=why))
             continue
-        serving.append((one, idle))
+        serving.append((group, idle))
         if slowest is None or timeline.session_s > slowest.session_s:
             slowest = timeline
-    rows += [row(one, reason=why) for one, why in unfit]
+    unfit_kinds = {one.kind: (one, why) for one, why in reversed(unfit)}
+    rows += [row(one, kind, router=ANY, reason=why) for kind, (one, why) in reversed(unfit_kinds.items())]
     if slowest is None:
         return document(shop, traffic, wanted, None, rows=rows)
     if wanted.gpus_available is not None:
-        load_of = [(one, available(idle, slowest, _limits(wanted))) for one, idle in serving]
-        found: list[CapacityRow] = run(capacity, load_of)
+        looked = [(group, available(idle, slowest, _limits(wanted))) for group, idle in serving]
+        tasks = [(one, given) for group, given in looked for one in different(group, given)]
+        found: list[CapacityRow] = run(capacity, tasks)
         return document(shop, traffic, wanted, None, rows=rows, capacity=_by_load(found))
     rate = rate_of(wanted, traffic)
     span = span_for(slowest, wanted.objectives, rate, traffic.tiles.attempts_per_task, wanted.max_requests)
@@ -102,15 +109,15 @@ def _planned(shop: Shop, chosen: tuple[list[Candidate], list[tuple[Candidate, st
         lose_one=wanted.lose_one,
         max_gpus=wanted.max_gpus,
     )
-    sized: list[Row] = run(_size, [(one, (idle, demand)) for one, idle in serving])
-    rows = sorted(sized, key=usd) + rows
+    rows = sorted(_sized(serving, demand, run), key=usd) + rows
     growth = _grown(rows, serving, demand, wanted.growth, run) if wanted.growth is not None else []
     steady = traffic.steady(rate, span, slowest)
     return document(shop, traffic, wanted, (span, steady), rows=rows, growth=growth)
 
 
-def _size(bench: Bench, argument: tuple[Idle, Demand]) -> Row:
-    return size(bench, *argument)
+def _sized(serving: Sequence[Kind], demand: Demand, run: Run) -> list[Row]:
+    found: list[list[Row]] = run(size_kind, [(group[0], (idle, demand, group)) for group, idle in serving])
+    return [one for rows in found for one in rows]
 
 
 def _limits(wanted: Wanted) -> tuple[int, float, bool, int]:
@@ -122,12 +129,12 @@ def _by_load(rows: list[CapacityRow]) -> list[CapacityRow]:
     return sorted(rows, key=lambda one: -(one.tasks_per_s or 0.0))
 
 
-def _grown(
-    rows: list[Row], serving: list[tuple[Candidate, Idle]], demand: Demand, factor: float, run: Run
-) -> list[Growth]:
-    """The cheapest candidates at *factor* times the rate, over the same time."""
-    known = {one.name: (one, idle) for one, idle in serving}
-    best = [known[one.name] for one in rows if one.sized is not None][:GROWN]
+def _grown(rows: list[Row], serving: Sequence[Kind], demand: Demand, factor: float, run: Run) -> list[Growth]:
+    """The cheapest kinds of replicas at *factor* times the rate, over the same time, with the best router of each."""
+    known = {one.name: number for number, (group, _) in enumerate(serving) for one in group}
+    known |= {group[0].kind: number for number, (group, _) in enumerate(serving)}
+    best = list(dict.fromkeys(known[one.name] for one in rows if one.sized is not None))[:GROWN]
     grown = replace(demand, tasks_per_s=demand.tasks_per_s * factor)
-    found: list[Row] = run(_size, [(one, (idle, grown)) for one, idle in best])
-    return [Growth(name=one.name, reason=one.reason, sized=one.sized) for one in sorted(found, key=usd)]
+    tasks = [(group[0], (idle, grown, group)) for group, idle in (serving[at] for at in best)]
+    cheapest: list[Row] = [min(found, key=usd) for found in run(size_kind, tasks)]
+    return [Growth(name=one.name, reason=one.reason, sized=one.sized) for one in sorted(cheapest, key=usd)]

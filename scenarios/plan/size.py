@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from msgspec import structs
 
 from scenarios.options import OptionError
 from scenarios.plan.bound import least_replicas, likely_replicas
 from scenarios.plan.candidates import Candidate
-from scenarios.plan.document import Row, Sized, Tried, shortfall
+from scenarios.plan.document import ANY, Row, Sized, Tried, shortfall
 from scenarios.plan.probe import Bench, Idle, Probe
 from scenarios.plan.search import Breach, Fewest, fewest
 from scenarios.plan.span import Span
@@ -43,9 +45,16 @@ class _Search:
     demand: Demand
     tried: list[Tried]
     breaches: list[Breach]
+    single: dict[float, Probe]
+    """Those of a single replica by rate, which are the same for any router."""
 
     def probe(self, replicas: int, rate: float) -> Probe:
-        return self.bench.probe(replicas, rate, self.demand.span, self.demand.timeline)
+        found = self.single.get(rate) if replicas == 1 else None
+        if found is None:
+            found = self.bench.probe(replicas, rate, self.demand.span, self.demand.timeline)
+        if replicas == 1:
+            self.single[rate] = found
+        return found
 
     def at(self, rate: float, start: int, most: int) -> Fewest[Probe]:
         found = fewest(
@@ -87,21 +96,42 @@ def first_look(bench: Bench, _: None) -> tuple[Idle | None, Timeline | None, str
     return idle, timeline, f"idle replica: {short}" if short else ""
 
 
-def size(bench: Bench, idle: Idle, demand: Demand) -> Row:
-    """The row of a candidate that an idle replica does not rule out."""
+def size_kind(bench: Bench, argument: tuple[Idle, Demand, list[Candidate]]) -> list[Row]:
+    """The rows of candidates that differ by router only; one row where a single replica serves."""
+    idle, demand, chosen = argument
+    single: dict[float, Probe] = {}
+    rows: list[Row] = []
+    for one in chosen:
+        near = [found.sized.replicas - demand.lose_one for found in rows if found.sized is not None]
+        found = _size(replace(bench, candidate=one), idle, demand, single, min(near, default=None))
+        if found.sized is not None and found.sized.replicas == 1:
+            return [structs.replace(found, name=one.kind, router=ANY)]
+        rows.append(found)
+    return rows
+
+
+def _size(bench: Bench, idle: Idle, demand: Demand, single: dict[float, Probe], near: int | None) -> Row:
+    """The row of a candidate that an idle replica does not rule out; *near* is what another router needs."""
     platform = bench.candidate.question().platform
     per_replica = gpus_of(platform)
     most = demand.max_gpus // per_replica
     least = least_replicas(idle, platform, demand.tasks_per_s)
-    start = min(most, likely_replicas(idle, platform, demand.tasks_per_s))
-    search = _Search(bench, idle, demand, [], [])
+    start = min(most, near or likely_replicas(idle, platform, demand.tasks_per_s))
+    search = _Search(bench, idle, demand, [], [], single)
     sized, reason = None, ""
     if most < least:
         reason = f"needs {least * per_replica} GPUs or more for the work alone; --max-gpus is {demand.max_gpus}"
     else:
         sized, reason = _sized(search, platform, start, most)
     return row(
-        bench.candidate, idle=idle, reason=reason, sized=sized, search=search, start=least, gpus_per_replica=per_replica
+        bench.candidate,
+        bench.candidate.name,
+        idle=idle,
+        reason=reason,
+        sized=sized,
+        search=search,
+        start=least,
+        gpus_per_replica=per_replica,
     )
 
 
@@ -160,7 +190,9 @@ def _too_few(found: Fewest[Probe], platform: Platform, most: int) -> str:
 
 def row(
     one: Candidate,
+    name: str,
     *,
+    router: str | None = None,
     idle: Idle | None = None,
     reason: str = "",
     sized: Sized | None = None,
@@ -168,13 +200,14 @@ def row(
     start: int = 0,
     gpus_per_replica: int = 0,
 ) -> Row:
-    """A row of the table."""
+    """A row of the table; *router* where it is not the candidate's."""
     return Row(
-        name=one.name,
+        name=name,
         gpu=one.gpu,
         tensor_parallel_size=one.tensor_parallel_size,
         gamma=one.gamma,
         kv_offload_gb=one.kv_offload_gb,
+        router=router or one.router,
         gpus_per_replica=gpus_per_replica,
         reason=reason,
         sized=sized,

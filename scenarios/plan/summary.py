@@ -64,19 +64,32 @@ def document(
         fewest_gpus=min(sized, key=lambda at: (usd(rows[at])[1], usd(rows[at])[0]), default=None),
         growth=growth or [],
         capacity=capacity or [],
-        assumptions=loaded.recording.notes(),
-        notes=_notes(wanted, traffic),
+        assumptions=loaded.recording.notes() | _assumed(rows),
+        notes=_notes(shop, wanted, traffic),
         warnings=_warnings(span, rows, capacity or []),
     )
 
 
-def _notes(wanted: Wanted, traffic: Traffic) -> list[str]:
+def _assumed(rows: list[Row]) -> dict[str, int]:
+    """What candidates take for granted."""
+    found: dict[str, int] = {}
+    for one in rows:
+        found |= one.idle.assumptions if one.idle is not None else {}
+    return found
+
+
+def _notes(shop: Shop, wanted: Wanted, traffic: Traffic) -> list[str]:
     found = [
         "tasks arrive at random (Poisson): the recorded ones over and over, in an order drawn anew for each pass",
         "KV blocks of one task alone are new in each copy, those of several tasks (system prompts) stay shared",
         "tasks that came before are under way at the start of a replay, as far on as an idle replica would have them",
         "the fewest replicas are of one draw of arrivals: another --seed may give one more or one fewer",
     ]
+    if shop.loaded.workload.tokens is not None:
+        found.append(
+            "a measured drafter does with every copy of a task what it did with the recorded one, which it saw once: "
+            "copies do not draft from each other"
+        )
     if wanted.headroom > 1 and wanted.lose_one:
         found.append("the burst and the lost replica are met each by itself, not both at once")
     if wanted.lose_one:
@@ -109,7 +122,7 @@ def _warnings(span: Span | None, rows: list[Row], capacity: list[CapacityRow]) -
     if one is not None and most > _LOST_HITS:
         found.append(
             f"{one.name}: the prefix cache hits {most:.0%} fewer of the prompt tokens than on an idle replica: "
-            "try another --router, or --kv-offload"
+            "try other --routers, or --kv-offload"
         )
     searches = [(one.name, one.breaches) for one in rows] + [(one.name, one.breaches) for one in capacity]
     found.extend(

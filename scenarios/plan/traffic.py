@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenarios.draws import drawn_workload
+from scenarios.grammar import source_attempts
 from scenarios.options import ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.plan.span import Span
@@ -18,7 +19,7 @@ from simulator.replay import Replay
 from simulator.tile import Tiles, Tiling, in_passes, tiled, tiles
 from simulator.turncut import with_turns
 from simulator.window import Window
-from simulator.workload import F64, NO_PARENT, Workload
+from simulator.workload import F64, I64, NO_PARENT, Workload
 
 _KEPT = 2
 
@@ -28,6 +29,8 @@ class Steady:
     """A workload whose sessions have start times, some of them under way at time 0."""
 
     workload: Workload
+    source: I64
+    """The recorded attempt that each attempt repeats."""
     fresh: npt.NDArray[np.bool_]
     """Per session, whether a user starts it after time 0."""
     tasks: int
@@ -59,8 +62,13 @@ class Traffic:
 
     def twice(self) -> Tiling:
         """All tasks, and all of them again."""
-        found = tiled(self.tiles, *in_passes(self.tiles, 2 * self.n_tasks, self.options.seed))
-        return replace(found, workload=drawn_workload(found.workload, self.options, ParameterBook()))
+        return self._drawn(tiled(self.tiles, *in_passes(self.tiles, 2 * self.n_tasks, self.options.seed)))
+
+    def _drawn(self, tiling: Tiling) -> Tiling:
+        """*tiling* with its turns drawn as the options say."""
+        whole = drawn_workload(tiling.workload, self.options, ParameterBook())
+        source = tiling.attempt_source[source_attempts(tiling.workload, whole)]
+        return replace(tiling, workload=whole, attempt_source=source)
 
     def steady(self, tasks_per_s: float, span: Span, timeline: Timeline) -> Steady:
         """Arrivals at *tasks_per_s* for all of *span*, after arrivals for as long as any task lasts.
@@ -84,18 +92,20 @@ class Traffic:
         if not kept.any():
             kept[-1] = True
         starts = starts[kept]
-        tiling = tiled(self.tiles, tasks[kept], copies[kept])
-        whole = drawn_workload(tiling.workload, self.options, ParameterBook())
+        tiling = self._drawn(tiled(self.tiles, tasks[kept], copies[kept]))
+        whole = tiling.workload
         sent = starts[tiling.turn_place] + timeline.turn_s[tiling.turn_source]
         fresh = starts[tiling.turn_place] >= 0
-        workload, sessions = with_turns(whole, fresh | (sent >= 0))
+        left = fresh | (sent >= 0)
+        workload, sessions = with_turns(whole, left)
         first = whole.session_turns[sessions]
         users = (whole.session_parent[sessions] == NO_PARENT) & fresh[first]
-        earliest = np.minimum.reduceat(np.where(fresh | (sent >= 0), sent, np.inf), whole.session_turns[:-1])
+        earliest = np.minimum.reduceat(np.where(left, sent, np.inf), whole.session_turns[:-1])
         begins = np.where(users, starts[tiling.turn_place[first]], earliest[sessions])
         begins = np.maximum(begins, 0.0)
         return Steady(
             workload=replace(workload, session_start_s=begins),
+            source=tiling.attempt_source[left[whole.attempt_turn]],
             fresh=users,
             tasks=int(np.count_nonzero(starts >= 0)),
             begin_s=span.warmup_s - float(begins[workload.session_parent == NO_PARENT].min()),

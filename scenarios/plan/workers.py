@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from scenarios.drafters import Measurer, measuring_once
 from scenarios.loaded import Loaded
 from scenarios.plan.candidates import Candidate
 from scenarios.plan.probe import Bench
@@ -32,13 +34,20 @@ class Shop:
     objectives: Objectives
     max_requests: int
     _traffic: Traffic | None = None
+    _measurer: Measurer = field(default_factory=measuring_once)
 
     def bench(self, candidate: Candidate) -> Bench:
         """Where the replays of *candidate* are made; the traffic is the same for all candidates."""
         if self._traffic is None:
             options = candidate.question().options
             self._traffic = Traffic.of(self.loaded.workload, options, self.max_requests)
-        return Bench(candidate=candidate, loaded=self.loaded, traffic=self._traffic, objectives=self.objectives)
+        return Bench(
+            candidate=candidate,
+            loaded=self.loaded,
+            traffic=self._traffic,
+            objectives=self.objectives,
+            measurer=self._measurer,
+        )
 
 
 _shop: Shop | None = None
@@ -46,6 +55,7 @@ _shop: Shop | None = None
 
 def _open(path: Path, objectives: Objectives, max_requests: int) -> None:
     global _shop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the main process, which ends this one
     _shop = Shop(open_loaded(path), objectives, max_requests)
 
 
@@ -78,10 +88,15 @@ def workers(
         path = Path(folder) / "recording"
         save_loaded(shop.loaded, path)
         context = multiprocessing.get_context("forkserver")
+        before = set(multiprocessing.active_children())
         pool = ProcessPoolExecutor(
             jobs, mp_context=context, initializer=_open, initargs=(path, shop.objectives, shop.max_requests)
         )
         try:
             yield lambda work, tasks: collected(pool.map(_serve, [work] * len(tasks), tasks) if tasks else iter(()))
+        except BaseException:
+            for child in set(multiprocessing.active_children()) - before:
+                child.kill()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

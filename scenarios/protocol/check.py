@@ -77,7 +77,7 @@ def check(results: Results, comparisons: list[PairComparison]) -> list[Ruling]:
             _ratio("P1 tau_S / tau_F", where, taus.get("B"), taus.get("A"), predictions.P1_RATIO),
             _ratio("R1 tau_S <= tau_F", where, taus.get("B"), taus.get("A"), 1.0),
         ]
-    rulings += [_r2(f"arm {run.arm}, gamma {run.gamma}, b {run.batch}", run.w_S, run.figures) for run in results.runs]
+    rulings += [_r2(f"{run.arm}, gamma {run.gamma}, b {run.batch}", run.w_S, run.figures) for run in results.runs]
     rulings.append(_r3(results.composition))
     rulings += [_r4(one) for one in comparisons] or [_untested("R4", "paired outputs", 0, "no paired outputs given")]
     return rulings

@@ -13,6 +13,15 @@ from traces.atomic import whole_file
 from traces.errors import TraceError
 
 VERSION = 1
+REGISTRATION = "preregistration.json"
+LAWS_THRESHOLDS = {
+    "p1_ratio": P1_RATIO,
+    "r2_schema_share": R2_SCHEMA_SHARE,
+    "r3_residual": R3_RESIDUAL,
+    "r4_mismatches": 0,
+    "confidence": 0.95,
+}
+"""What a check goes by; fields of Content."""
 GAMMAS = (4, 8, 16)
 BATCHES = (1, 8)
 Value = float | int | str | bool | None
@@ -68,6 +77,11 @@ class PreRegistration(msgspec.Struct, frozen=True, kw_only=True):
 
     sha256: str
     content: Content
+
+
+def arm_file(name: str) -> str:
+    """File of an arm's traffic, beside the declaration."""
+    return f"arm-{name}.jsonl"
 
 
 def registered(content: Content) -> PreRegistration:

@@ -19,11 +19,13 @@ from scenarios.platform import Platform, resolve_platform
 from scenarios.policy import engine_under, resolve_policy
 from scenarios.protocol.arms import PURPOSES, arm_sessions
 from scenarios.protocol.prereg import (
+    REGISTRATION,
     VERSION,
     ArmPlan,
     Content,
     Prediction,
     PreRegistration,
+    arm_file,
     registered,
     write_registration,
 )
@@ -42,7 +44,6 @@ from traces.model import Session
 from traces.readlog import ReadLog
 from traces.store import write_trace
 
-REGISTRATION = "preregistration.json"
 RESULTS = "results.json"
 _CLASS = np.array(CLASS_OF_SUBCLASS, dtype=np.uint8)
 _CONTEXT_TOKENS = 1024
@@ -59,7 +60,7 @@ def run_protocol(options: ProtocolOptions, read: ReadOptions, folder: Path) -> t
     book = ParameterBook()
     platforms = {gamma: _platform(options.replay, gamma, book) for gamma in options.gammas}
     choice = resolve_acceptance(options.replay.acceptance, max(options.gammas), book)
-    choice = resolve_policy(choice, options.replay.policy, book)
+    choice = resolve_policy(choice, options.replay.policy, None, options.replay.seed, book)
     arms = [_arm(name, sessions, read, folder) for name, sessions in arm_sessions(options.arms, read)]
     _declare_load(options.replay, platforms[options.gammas[0]], arms, book)
     registration = registered(_content(options, book, platforms, choice, arms))
@@ -77,6 +78,8 @@ def run_protocol(options: ProtocolOptions, read: ReadOptions, folder: Path) -> t
 
 
 def _platform(options: ReplayOptions, gamma: int, book: ParameterBook) -> Platform:
+    if options.platform.draft_tree is not None:
+        raise OptionError("--draft-tree: the protocol's arms draft chains; replay its recording with the tree")
     asked = replace(options.platform, num_speculative_tokens=gamma)
     try:
         platform = with_cluster(resolve_platform(asked, options.cost, book), options.cluster, book)
@@ -103,7 +106,7 @@ def _declare_load(options: ReplayOptions, platform: Platform, arms: Sequence[Rea
 
 
 def _arm(name: str, sessions: Sequence[Session], read: ReadOptions, folder: Path) -> ReadyArm:
-    path = folder / f"arm-{name}.jsonl"
+    path = folder / arm_file(name)
     write_trace(iter(sessions), path, ReadLog(), "simtool protocol", [f"arm {name}: {PURPOSES[name]}"])
     tagger = session_tagger(read)
     builder = WorkloadBuilder(16)

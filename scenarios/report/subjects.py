@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from scenarios import answer, outputs
 from scenarios.answer import Answer
 from scenarios.lawcheck import LawCheck
+from scenarios.report.swept import SweptPoints, read_sweep
 from scenarios.rundetails import RunDetails
 from traces.errors import SimtoolError, TraceError
 
@@ -51,10 +52,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The replay that a page is about, and others that it is set beside."""
+    """The replay that a page is about, and others, or the points of a sweep, that it is set beside."""
 
     main: Run
     others: tuple[Run, ...] = ()
+    sweep: SweptPoints | None = None
 
     @property
     def all(self) -> tuple[Run, ...]:
@@ -86,6 +88,15 @@ def read_subject(paths: Sequence[str]) -> Subject:
         return checks[0]
     runs = [one for one in found if isinstance(one, Run)]
     return Runs(runs[0], tuple(runs[1:]))
+
+
+def with_sweep(subject: Subject, folder: Path | None) -> Subject:
+    """*subject* with the points of the sweep in *folder* beside it. Raises SimtoolError for a check of the law."""
+    if folder is None:
+        return subject
+    if isinstance(subject, LawTruth):
+        raise SimtoolError("a sweep stands beside replays: leave --sweep out for a result of simtool law-check")
+    return replace(subject, sweep=read_sweep(folder))
 
 
 def _read(given: str) -> Run | LawTruth:

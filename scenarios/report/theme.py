@@ -90,6 +90,7 @@ def chart_config() -> dict[str, Any]:
             "titleFontSize": 12,
             "titlePadding": 8,
             "labelOverlap": True,
+            "labelSeparation": 6,
             "tickCount": 6,
         },
         "legend": {

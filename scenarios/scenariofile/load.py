@@ -10,6 +10,7 @@ from typing import Any
 
 from scenarios.option import Section
 from scenarios.scenariofile.document import Document, read_document
+from scenarios.scenariofile.places import Places
 from scenarios.scenariofile.values import BadValueError, checked
 from scenarios.settings import Settings, all_options, settings
 from traces.errors import SimtoolError
@@ -17,7 +18,7 @@ from traces.errors import SimtoolError
 ABOUT_KEYS = ("name", "about", "extends")
 SWEEP = "sweep"
 TRACE_FILES = "files"
-_SUFFIXES = (".toml", ".yaml", ".yml")
+SUFFIXES = (".toml", ".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,8 @@ class Scenario:
     """Options by key, those not given left out."""
     sweep: dict[str, Any] = field(default_factory=dict)
     """The section about sweeps, as written."""
+    sweep_places: Places = field(default_factory=Places)
+    """Where its keys stand."""
 
     def settings(self, **over: Any) -> Settings:
         """The settings, options of *over* in place of the scenario's own. Raises OptionError."""
@@ -40,7 +43,7 @@ class Scenario:
 def shipped() -> list[str]:
     """Names of the scenarios that come with simtool."""
     folder = files("scenarios.scenariofile") / "shipped"
-    return sorted(Path(one.name).stem for one in folder.iterdir() if Path(one.name).suffix in _SUFFIXES)
+    return sorted(Path(one.name).stem for one in folder.iterdir() if Path(one.name).suffix in SUFFIXES)
 
 
 def load_scenario(reference: str) -> Scenario:
@@ -54,9 +57,9 @@ def load_scenario(reference: str) -> Scenario:
 def _find(reference: str, folder: Path | None) -> Path:
     """Where a scenario is: a path (from *folder*), or the name of a shipped one."""
     path = Path(reference) if folder is None else folder / reference
-    if path.is_file() or path.suffix in _SUFFIXES:
+    if path.is_file() or path.suffix in SUFFIXES:
         return path
-    for suffix in _SUFFIXES:
+    for suffix in SUFFIXES:
         inside = Path(str(files("scenarios.scenariofile") / "shipped" / f"{reference}{suffix}"))
         if inside.is_file():
             return inside
@@ -85,6 +88,7 @@ def _load(path: Path, extending: tuple[Path, ...]) -> Scenario:
 
 def _merged(document: Document, parent: Scenario, path: Path) -> Scenario:
     values, sweep, traces = dict(parent.values), dict(parent.sweep), parent.traces
+    places = dict(parent.sweep_places.known)
     for key, content in document.content.items():
         if key in ABOUT_KEYS:
             if not isinstance(content, str):
@@ -97,6 +101,8 @@ def _merged(document: Document, parent: Scenario, path: Path) -> Scenario:
             raise document.error((key,), f"section {key} is {content!r}", "give it keys")
         if key == SWEEP:
             sweep = {**sweep, **content}
+            places = {where: at for where, at in places.items() if where[:1] not in {(name,) for name in content}}
+            places |= {keys[1:]: (document.path, line) for keys, line in document.lines.items() if keys[0] == SWEEP}
             continue
         content = dict(content)
         if key == Section.TRACE.key and TRACE_FILES in content:
@@ -108,6 +114,7 @@ def _merged(document: Document, parent: Scenario, path: Path) -> Scenario:
         traces=traces,
         values=values,
         sweep=sweep,
+        sweep_places=Places(name=document.path, known=places),
     )
 
 

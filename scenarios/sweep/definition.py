@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 import msgspec
 
 from scenarios.options import OptionError
+from scenarios.scenariofile.places import Places
 from scenarios.scenariofile.values import names_file
 from scenarios.settings import all_options, unknown_key
 from scenarios.sweep.axes import Axis, axis_of, is_number, option_value, parse_axis
+from scenarios.sweep.code import code_digest
 from scenarios.sweep.points import Method
 from simulator.config import MODELLED_ENGINE
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DEFAULT_SAMPLES = 32
 _SECTION_KEYS = ("axes", "method", "samples", "seeds", "objectives", "reference")
 
@@ -43,6 +45,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
     schema_version: int
     version: str
+    code: str
+    """Digest of the installed program: other code may answer differently."""
     modelled_engine: str
     trace_sha256: str
     base: dict[str, Any]
@@ -68,6 +72,7 @@ def define(request: Request, base: Mapping[str, Any], trace_sha256: str, objecti
     return Definition(
         schema_version=SCHEMA_VERSION,
         version=version("simtool"),
+        code=code_digest(),
         modelled_engine=MODELLED_ENGINE,
         trace_sha256=trace_sha256,
         base=dict(base),
@@ -127,33 +132,59 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def merged(section: Mapping[str, Any], place: str, flags: Request, axis_flags: Sequence[str]) -> Request:
+def merged(section: Mapping[str, Any], places: Places, flags: Request, axis_flags: Sequence[str]) -> Request:
     """The request of a scenario's section about sweeps under flags, which go before it axis by axis.
 
-    *place* names the scenario in errors. Raises OptionError, with the nearest key for an unknown one.
+    Raises the errors of *places* for what the section says, with the nearest key for an unknown one, and OptionError
+    for flags.
     """
     for key in section:
         if key not in _SECTION_KEYS:
             near = difflib.get_close_matches(str(key), _SECTION_KEYS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_SECTION_KEYS)}"
-            raise OptionError(f"{place}: {key!r} is no key of [sweep]; {hint}")
-    tables = section.get("axes", {})
-    if not isinstance(tables, Mapping):
-        raise OptionError(f"{place}: [sweep] axes is {tables!r}; give a table of options with their values")
-    axes = {axis.key: axis for axis in (axis_of(key, spec, f"{place}, [sweep.axes]") for key, spec in tables.items())}
-    own = [parse_axis(text) for text in axis_flags]
+            raise places.error((str(key),), f"{key!r} is no key of [sweep]", hint)
+    axes = {axis.key: axis for axis in _section_axes(section.get("axes", {}), places)}
+    own = [*flags.axes, *(parse_axis(text) for text in axis_flags)]
     for at, axis in enumerate(own):
         if axis.key in {other.key for other in own[:at]}:
             raise OptionError(f"--axis {axis.key} is given twice: name all values in one")
         axes[axis.key] = axis
+    read = {name: _read(name, section[name], places) for name in section if name != "axes"}
     return Request(
         axes=tuple(axes.values()),
-        method=flags.method if flags.method != Method.GRID else _method(section.get("method", flags.method), place),
-        samples=_samples(flags.samples if flags.samples is not None else section.get("samples"), place),
-        seeds=flags.seeds or tuple(_list(section.get("seeds", ()), int, "seeds", place)),
-        objectives=flags.objectives or tuple(_list(section.get("objectives", ()), str, "objectives", place)),
-        reference=flags.reference or reference_of(section.get("reference", {}), place),
+        method=flags.method if flags.method != Method.GRID else read.get("method", flags.method),
+        samples=flags.samples if flags.samples is not None else read.get("samples"),
+        seeds=flags.seeds or read.get("seeds", ()),
+        objectives=flags.objectives or read.get("objectives", ()),
+        reference=flags.reference or read.get("reference", {}),
     )
+
+
+def _section_axes(tables: Any, places: Places) -> list[Axis]:
+    if not isinstance(tables, Mapping):
+        raise places.error(("axes",), f"axes is {tables!r}", "give a table of options with their values")
+    found = []
+    for key, spec in tables.items():
+        try:
+            found.append(axis_of(key, spec, "[sweep.axes]"))
+        except OptionError as error:
+            raise places.error(("axes", str(key)), str(error)) from error
+    return found
+
+
+def _read(name: str, value: Any, places: Places) -> Any:
+    """The value of key *name* of the section."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "method": _method,
+        "samples": _samples,
+        "seeds": lambda given: tuple(_list(given, int, name)),
+        "objectives": lambda given: tuple(_list(given, str, name)),
+        "reference": lambda given: reference_of(given, name),
+    }
+    try:
+        return readers[name](value)
+    except OptionError as error:
+        raise places.error((name,), str(error)) from error
 
 
 def reference_of(given: Any, place: str) -> dict[str, Any]:
@@ -194,23 +225,21 @@ def check(request: Request) -> None:
         raise OptionError(f"--reference must name every axis with --method {request.method}: {', '.join(keys)}")
 
 
-def _method(value: Any, place: str) -> Method:
+def _method(value: Any) -> Method:
     try:
         return Method(value)
     except ValueError:
-        raise OptionError(f"{place}: method is {value!r}; it is one of {', '.join(Method)}") from None
+        raise OptionError(f"method is {value!r}; it is one of {', '.join(Method)}") from None
 
 
-def _samples(value: Any, place: str) -> int | None:
-    if value is None:
-        return None
+def _samples(value: Any) -> int:
     if not is_number(value) or int(value) != value or value < 1:
-        raise OptionError(f"{place}: samples is {value!r}; give a whole number from 1")
+        raise OptionError(f"samples is {value!r}; give a whole number from 1")
     return int(value)
 
 
-def _list(value: Any, kind: type, name: str, place: str) -> list[Any]:
+def _list(value: Any, kind: type, name: str) -> list[Any]:
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     if not all(isinstance(item, kind) and not isinstance(item, bool) for item in items):
-        raise OptionError(f"{place}: {name} is {value!r}; give a list of {'whole numbers' if kind is int else 'names'}")
+        raise OptionError(f"{name} is {value!r}; give a list of {'whole numbers' if kind is int else 'names'}")
     return items

@@ -9,7 +9,7 @@ import msgspec
 from scenarios.sweep.definition import Definition
 from scenarios.sweep.paired import Difference
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):

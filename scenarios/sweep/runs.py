@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from scenarios.options import OptionError
 from scenarios.readoptions import ReadOptions
 from scenarios.recording import open_recording
 from scenarios.settings import settings
+from scenarios.sweep.code import code_digest
 from scenarios.sweep.definition import file_digests
 from scenarios.sweep.executors.base import Done, Executor
 from scenarios.sweep.points import Point
@@ -92,11 +92,11 @@ class Runs:
         try:
             chosen = settings(values)
             digest = self.sha256(chosen.read)
-            key = run_key(values, files, digest, _version())
+            key = run_key(values, files, digest, code_digest())
             kept = store.kept(key)
             reading = question(chosen.read, chosen.replay).reading if kept is None else None
         except (OptionError, SimtoolError) as error:
-            key = run_key(values, files, "", _version())
+            key = run_key(values, files, "", code_digest())
             kept = store.keep(key, failed(Failure.OPTIONS, str(error)))
             reading = None
         if reading is None:
@@ -142,7 +142,3 @@ def _placed(values: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, An
         key: str(Path(value).absolute()) if isinstance(value, str) and value in files else value
         for key, value in values.items()
     }
-
-
-def _version() -> str:
-    return version("simtool")

@@ -139,10 +139,10 @@ class Store:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
 
-def run_key(values: Mapping[str, Any], digests: Mapping[str, str], trace_sha256: str, version: str) -> str:
-    """Names what the result of a run depends on: options, contents of the files they name, recording, version."""
+def run_key(values: Mapping[str, Any], digests: Mapping[str, str], trace_sha256: str, code: str) -> str:
+    """Names what the result of a run depends on: options, contents of the files they name, recording, program."""
     named = {key: digests.get(value, value) if isinstance(value, str) else value for key, value in values.items()}
-    text = msgspec.json.encode([named, trace_sha256, version], order="sorted")
+    text = msgspec.json.encode([named, trace_sha256, code], order="sorted")
     return hashlib.sha256(text).hexdigest()[:32]
 
 

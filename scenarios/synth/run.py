@@ -9,8 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from scenarios.options import ReplayOptions
 from scenarios.readoptions import ReadOptions
 from scenarios.recording import known_format, open_recording, session_tagger
+from scenarios.schemacurve import SchemaCurve
 from scenarios.synth.declared import Declared, declared_model
 from scenarios.synth.fit import Fitter
 from scenarios.synth.lengths import BLOCK_TOKENS, LengthWriter
@@ -18,6 +20,7 @@ from scenarios.synth.model import SynthModel
 from scenarios.synth.neutral import neutral
 from scenarios.synth.plan import Planner
 from scenarios.synth.report import Compared, Features, compare, features
+from scenarios.synth.saving import checked_options, saving_curve
 from scenarios.synth.target import scale_for
 from scenarios.synth.texts import TextWriter
 from scenarios.synth.words import Vocabulary
@@ -27,8 +30,10 @@ from traces.model import Session
 from traces.readlog import ReadLog
 from traces.store import write_trace
 
-REPORT_SESSIONS = 2000
-"""Synthetic sessions that the report looks at."""
+REPORT_SESSIONS = 1000
+"""Synthetic sessions that the report compares with the source."""
+SHARE_SESSIONS = 400
+"""Synthetic sessions that w_S is counted on where there is no source to compare with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,8 @@ class SynthOptions:
     declared: Declared = field(default_factory=Declared)
     sessions: int = 100
     target_w_S: float | None = None
+    replay: ReplayOptions = field(default_factory=ReplayOptions)
+    """Under which the saving at target_w_S is found."""
     lengths_only: bool = False
     neutral_names: bool = False
     seed: int = 0
@@ -53,6 +60,8 @@ class SynthReport(msgspec.Struct, frozen=True, kw_only=True):
     """Schema share of the sessions looked at."""
     non_schema_scale: float
     """Factor that --target-w-s put on the lengths of reasoning and prose."""
+    saving: SchemaCurve | None
+    """Of speculation on this traffic, by schema share; None without --target-w-s."""
     source_sha256: str | None
     compared: list[Compared]
     notes: list[str]
@@ -61,7 +70,11 @@ class SynthReport(msgspec.Struct, frozen=True, kw_only=True):
 def synthesize(
     options: SynthOptions, read: ReadOptions, target: Path, progress: Callable[[int], None] | None = None
 ) -> SynthReport:
-    """Write a synthetic trace to *target*. Raises TraceError or SimtoolError for input that cannot be used."""
+    """Write a synthetic trace to *target*.
+
+    Raises TraceError or SimtoolError for input that cannot be used, OptionError for options out of range.
+    """
+    replay = checked_options(options.replay) if options.target_w_S is not None else None
     tokenizer = load_tokenizer(read.tokenizer)
     layout = Layout.named(read.tool_call_format)
     vocabulary = Vocabulary(tokenizer)
@@ -87,13 +100,15 @@ def synthesize(
     notes = _notes(options)
     count = write_trace(turns.counting(sessions(), progress), target, ReadLog(), "simtool synth", notes)
     tagger = session_tagger(read)
-    found = features(map(tagger.tag, islice(sessions(), REPORT_SESSIONS)))
+    looked_at = islice(sessions(), REPORT_SESSIONS if options.paths else SHARE_SESSIONS)
+    found = features(map(tagger.tag, looked_at))
     shares = found.get("w_S of a session", [])
     return SynthReport(
         sessions=count,
         turns=turns.count,
         w_S=_pooled_w_S(found) if shares else None,
         non_schema_scale=scale,
+        saving=saving_curve(sessions(), read, replay) if replay is not None else None,
         source_sha256=sha256,
         compared=compare(source, found),
         notes=notes,

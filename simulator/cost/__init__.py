@@ -5,6 +5,7 @@ from simulator.cost.efficiency import DEFAULT_EFFICIENCY, EFFICIENCIES, FITTED, 
 from simulator.cost.model import CostModel, Number, PrefillWork, StepCost
 from simulator.cost.roofline import RooflineCost
 from simulator.cost.table import PrefillTable, TableCost
+from simulator.cost.tree import TreeCost
 
 __all__ = [
     "DEFAULT_EFFICIENCY",
@@ -19,6 +20,7 @@ __all__ = [
     "RooflineCost",
     "StepCost",
     "TableCost",
+    "TreeCost",
     "efficiency_of",
     "source_of",
 ]

@@ -93,4 +93,4 @@ def test_composition_and_tool_guesses_on_tau_bench() -> None:
     for row in answer.combinations:
         assert sum(part.share for part in row.parts) == pytest.approx(row.residual.value, abs=1e-9)
     guesses = {row.name: row for row in spork(ask(paths, read, ReplayOptions()), [0.9], 0.0, 0).predictors}
-    assert guesses["last tool"].accuracy.value > guesses["commonest tool"].accuracy.value
+    assert guesses["Markov of order 1"].accuracy.value > guesses["commonest calls"].accuracy.value

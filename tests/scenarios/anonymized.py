@@ -33,8 +33,16 @@ SAMPLED = (
 _COLUMNS = ("prompt_tokens", "output_tokens", "labels", "hit_tokens", "first_token_s", "finish_s", "prefill_gpu_s")
 
 
-def anonymize(source: Path, target: Path, options: ReadOptions | None = None, *, keep_tool_names: bool = False) -> None:
-    convert_anonymized([str(source)], target, options or ReadOptions(), keep_tool_names=keep_tool_names)
+def anonymize(
+    source: Path,
+    target: Path,
+    options: ReadOptions | None = None,
+    *,
+    keep_tool_names: bool = False,
+    salt: str | None = "",
+) -> None:
+    read = options or ReadOptions()
+    convert_anonymized([str(source)], target, read, keep_tool_names=keep_tool_names, salt=salt)
 
 
 def strings(value: object) -> Iterator[str]:

@@ -15,6 +15,7 @@ from scenarios.recording import load_workload, open_recording, session_tagger
 from tests.scenarios.anonymized import anonymize, assert_replays_the_same, assert_says_nothing
 from tests.shared import AGENT_LOOP
 from tests.tokenclass.sessions import CALL, RESULT, conversation, one_turn, say
+from tokenclass.identity import hashed_name
 from traces.model import (
     Attempt,
     LengthPrompt,
@@ -42,7 +43,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stripped(*sessions: Session, keep_tool_names: bool = False) -> list[Session]:
-    anonymizer = Anonymizer(session_tagger(ReadOptions(output_format="hermes")), keep_tool_names=keep_tool_names)
+    tagger = session_tagger(ReadOptions(output_format="hermes"))
+    anonymizer = Anonymizer(tagger, salt=b"", keep_tool_names=keep_tool_names)
     return list(anonymizer.sessions(sessions))
 
 
@@ -64,6 +66,30 @@ def test_engines_with_larger_blocks_find_the_same_prefixes(sample: Path, block_s
         assert len(first) == len(second)
         assert all(names.setdefault(one, other) == other for one, other in zip(first, second, strict=True))
     assert len(set(names.values())) == len(names)
+
+
+def test_ids_cannot_be_confirmed_without_the_salt(sample: Path, tmp_path: Path) -> None:
+    plain, salts = sample.read_bytes(), (None, "a", "b")
+    found = []
+    for salt in salts:
+        target = tmp_path / f"{salt}.jsonl"
+        anonymize(AGENT_LOOP, target, salt=salt)
+        found.append(list(read_sessions([str(target)], ReadLog())))
+        written = target.read_bytes()
+        anonymize(AGENT_LOOP, target, salt=salt)
+        assert target.read_bytes() == written
+        assert len(written) == len(plain)
+    recorded = list(read_sessions([str(AGENT_LOOP)], ReadLog()))
+    guesses = {hashed_name(session.id) for session in recorded}
+    names = [{session.id for session in sessions} for sessions in found]
+    assert not guesses.intersection(*names)
+    assert not set.intersection(*names)
+    for sessions in found:
+        known = {session.id: {turn.id for turn in session.turns} for session in sessions}
+        links = [session.parent for session in sessions if session.parent is not None]
+        assert links
+        assert all(link.turn_id in known[link.session_id] for link in links)
+        assert [len(session.turns) for session in sessions] == [len(session.turns) for session in recorded]
 
 
 def test_it_is_stripped_once_and_for_all(sample: Path, tmp_path: Path) -> None:

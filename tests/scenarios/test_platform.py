@@ -12,7 +12,7 @@ from scenarios.options import CostOptions, PlatformOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
 from simulator.cost import RooflineCost
-from simulator.hardware import MODELS, PRICES, gpu_named
+from simulator.hardware import GPUS, MODELS, gpu_named
 from simulator.origin import Origin
 from tests.simulator.test_hardware_config import QWEN3_32B
 from traces.errors import TraceError
@@ -36,7 +36,7 @@ def test_every_parameter_of_the_default_platform_has_an_origin() -> None:
     } <= book.entries.keys()
     assert all(entry.source for entry in book.entries.values())
     assert {"efficiency.flops", "efficiency.draft_layer_overhead_s"} <= book.entries.keys()
-    assert platform.gpu_usd_per_s == platform.baseline_gpu_usd_per_s == PRICES["H200"].usd_per_hour / 3600
+    assert platform.gpu_usd_per_s == platform.baseline_gpu_usd_per_s == GPUS["H200"].price.usd_per_hour / 3600
     assert (platform.n_gpus, platform.baseline_n_gpus, len(platform.power)) == (1, 1, 1)
 
 
@@ -51,7 +51,7 @@ def test_a_model_that_does_not_fit_is_an_error_in_gigabytes() -> None:
     with pytest.raises(ValueError, match=r"Qwen3-235B-A22B.*on 1 x H200: \d+\.\d GB short"):
         resolve(model="Qwen3-235B-A22B")
     platform, _ = resolve(model="Qwen3-235B-A22B", tensor_parallel_size=4)
-    assert platform.gpu_usd_per_s == pytest.approx(4 * PRICES["H200"].usd_per_hour / 3600)
+    assert platform.gpu_usd_per_s == pytest.approx(4 * GPUS["H200"].price.usd_per_hour / 3600)
 
 
 @pytest.mark.parametrize("method", ["eagle", "eagle3", "mtp", "medusa"])
@@ -76,7 +76,7 @@ def test_a_separate_draft_costs_a_gpu_and_frees_memory() -> None:
     own, book = resolve(draft_placement="separate", draft_gpu="L40S")
     assert own.n_gpus == 2
     assert own.baseline_n_gpus == 1
-    assert own.gpu_usd_per_s - own.baseline_gpu_usd_per_s == pytest.approx(PRICES["L40S"].usd_per_hour / 3600)
+    assert own.gpu_usd_per_s - own.baseline_gpu_usd_per_s == pytest.approx(GPUS["L40S"].price.usd_per_hour / 3600)
     assert own.power[1].max_watts == gpu_named("L40S").max_watts
     assert own.engine.num_gpu_blocks > local.engine.num_gpu_blocks
     assert book.entries["rtt_ms"].source == "two GPUs of one host"
@@ -160,7 +160,7 @@ def test_the_users_prices_replace_the_listed_ones(tmp_path: Path, name: str, con
     assert platform.gpu_usd_per_s == 2.0 / 3600
     assert book.entries["gpu_price_per_hour"].source == f"{name}, 2026-11"
     other, book = resolve(prices=str(path), gpu="B200")
-    assert other.gpu_usd_per_s == PRICES["B200"].usd_per_hour / 3600
+    assert other.gpu_usd_per_s == GPUS["B200"].price.usd_per_hour / 3600
     assert book.entries["gpu_price_per_hour"].source.startswith(f"not in {name}; ")
     assert resolve(prices=str(path), gpu_price_per_hour=9.0)[0].gpu_usd_per_s == 9.0 / 3600
 

@@ -30,6 +30,9 @@ def test_tasks_hold_their_sub_agents() -> None:
     for figures in (report.sessions, report.tasks):
         assert figures.gpu_s["mean"] is not None
         assert figures.gpu_s["mean"] * figures.count == pytest.approx(total)
+        means = {name: getattr(figures, name)["mean"] for name in ("decode_s", "prefill_s", "queue_s", "tool_wait_s")}
+        total_s = sum(means.values())
+        assert figures.time_share == {name: pytest.approx(mean / total_s) for name, mean in means.items()}
         assert figures.draws["mean"] * figures.count == pytest.approx(work.n_attempts)  # type: ignore[operator]
     assert report.nu.low <= report.nu.value <= report.nu.high
     assert report.nu.value == pytest.approx(work.n_attempts / work.n_turns)

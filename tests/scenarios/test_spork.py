@@ -69,9 +69,33 @@ def cyclic(asked: Asked, period: int) -> Asked:
 
 def test_the_last_tool_predicts_a_cycle_that_the_commonest_does_not(asked: Asked) -> None:
     rows = named(cyclic(asked, 3))
-    assert rows["commonest tool"].accuracy.value < 0.5
-    assert rows["last tool"].accuracy.value > 0.9
-    assert rows["last tool"].saved_s.value > rows["commonest tool"].saved_s.value
+    assert rows["commonest calls"].accuracy.value < 0.5
+    assert rows["Markov of order 1"].accuracy.value > 0.9
+    assert rows["Markov of order 1"].saved_s.value > rows["commonest calls"].saved_s.value
+
+
+def alternating(asked: Asked) -> Asked:
+    """The sample with one tool called after every second turn of a session, and the same one always."""
+    work = asked.workload
+    calling = np.concatenate([np.arange(count) for count in np.diff(work.session_turns)]) % 2
+    offsets = np.concatenate([[0], np.cumsum(calling)])
+    n = int(offsets[-1])
+    runs = ToolRuns(("only",), np.zeros(n, dtype=np.int32), np.ones(n), offsets)
+    return replace(asked, workload=replace(work, tool_runs=runs))
+
+
+def test_who_is_told_that_a_turn_calls_need_not_guess_that(asked: Asked) -> None:
+    rows = named(alternating(asked))
+    assert rows["last calls again"].accuracy.value == 0
+    assert rows["Markov of order 1"].accuracy.value > 0.8
+    assert all(row.accuracy_told > 0.8 for name, row in rows.items() if name != "last calls again")
+    assert rows["commonest calls"].accuracy_told > rows["commonest calls"].accuracy.value
+
+
+def test_the_last_calls_again_are_right_where_nothing_changes(asked: Asked) -> None:
+    row = named(parallel(asked, [3.0, 2.0]))["last calls again"]
+    assert row.accuracy.value == pytest.approx(1 - asked.workload.n_sessions / asked.workload.n_turns)
+    assert row.accuracy_told == row.accuracy.value
 
 
 def parallel(asked: Asked, waits_s: list[float]) -> Asked:
@@ -119,7 +143,7 @@ def test_calls_are_matched_one_to_one() -> None:
 
 
 def test_a_predictor_learns_which_calls_go_together(asked: Asked) -> None:
-    row = named(parallel(asked, [3.0, 2.0, 1.0]))["commonest tool"]
+    row = named(parallel(asked, [3.0, 2.0, 1.0]))["commonest calls"]
     unknown = 2  # nothing is known of the first turn of a user's agent, nor of a sub-agent's
     share = 1 - unknown / asked.workload.n_turns
     assert row.accuracy.value == row.whole_turns == pytest.approx(share)

@@ -23,7 +23,7 @@ def ran(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *ar
     ("args", "found"),
     [
         (("composition", TRACE, "--nu", "1.3", "--regression", "gate=0.003"), "cache + speculation + resampling"),
-        (("spork", TRACE), "last tool"),
+        (("spork", TRACE), "last calls again"),
         (("sessions", TRACE, "--gate", "call=0.9,answer=0.9", "--gamma", "4"), "By task"),
         (("limits", TRACE), "batch at which s turns negative"),
     ],
@@ -34,6 +34,16 @@ def test_a_command_prints_its_answer(
     assert found in ran(capsys, monkeypatch, *args)
     document = orjson.loads(ran(capsys, monkeypatch, *args, "--json", "-"))
     assert document
+
+
+def test_a_day_s_profile_is_read_from_its_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    day = tmp_path / "day.txt"
+    day.write_text("0.01\n0\n0.05\n")
+    answer = orjson.loads(ran(capsys, monkeypatch, "replay", TRACE, "--arrival-profile", str(day), "--json", "-"))
+    assert answer["config"]["load"]["value"] == "profile"
+    assert answer["replay"]["duration_s"] > 3600
 
 
 def test_synth_writes_a_trace_that_replays(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +25,7 @@ main()
 """
 """Interrupts itself where the function has done its work for the first time."""
 
-_PLACES = [("scenarios.ask", "load"), ("scenarios.decide", "replay_once"), ("scenarios.outputs", "write_run_table")]
+_PLACES = [("scenarios.loaded", "load"), ("scenarios.decide", "replay_once"), ("scenarios.outputs", "write_run_table")]
 
 
 @pytest.mark.parametrize(("module", "function"), _PLACES)
@@ -37,5 +40,51 @@ def test_an_interrupted_replay_leaves_the_folder_as_it_was(module: str, function
         assert ran.returncode == 130, ran.stderr
         assert b"Traceback" not in ran.stderr
         assert ran.stdout == b""
+        assert ran.stderr.decode().splitlines() == ["simtool: interrupted"]
     assert not (tmp_path / "new").exists()
     assert [(path.name, path.read_text()) for path in old.iterdir()] == [("summary.json", "{}")]
+
+
+_COMMANDS = [
+    ("scenarios.tagging.open_recording", ("tag",)),
+    ("scenarios.plan.run.load", ("plan", "--sessions-per-s", "1", "--target", "ttft:p99:100", "--gpus", "H200")),
+    ("scenarios.loaded.load_workload", ("compare", "arm-a", "arm-d")),
+]
+
+
+@pytest.mark.parametrize(("function", "command"), _COMMANDS)
+def test_every_command_says_that_it_was_interrupted(function: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    module, _, name = function.rpartition(".")
+    script = _SCRIPT.format(module=module, function=name)
+    traces = () if command[0] == "compare" else (str(short_recording(tmp_path)),)
+    args = [sys.executable, "-c", script, *command, *traces]
+    ran = subprocess.run(args, capture_output=True, check=False)  # noqa: S603  our own command
+    assert ran.returncode == 130, ran.stderr
+    assert (ran.stdout, ran.stderr) == (b"", b"simtool: interrupted\n")
+
+
+def _members(group: int) -> int:
+    """Processes of a group: the command, what starts its workers, and they."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        found += int(fields[2]) == group
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_an_interrupted_plan_ends_its_workers(tmp_path: Path) -> None:
+    args = ("plan", str(short_recording(tmp_path)), "--sessions-per-s", "9", "--target", "e2el:p99:9000", "--jobs", "2")
+    more = ("--gpus", "H200", "--tensor-parallel", "1,2,4")
+    command = [sys.executable, "-m", "simtool", *args, *more]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)  # noqa: S603  our own command
+    end_s = time.monotonic() + 60
+    while _members(process.pid) < 5 and process.poll() is None and time.monotonic() < end_s:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"simtool: interrupted\n")

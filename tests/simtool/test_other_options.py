@@ -56,7 +56,7 @@ def test_an_anonymized_trace_is_a_trace(cli, tmp_path: Path) -> None:
 
 def test_options_of_anonymizing_that_do_nothing_are_refused(cli, tmp_path: Path) -> None:
     target = str(tmp_path / "out.jsonl")
-    for args in (["--keep-tool-names"], ["--anonymize", "--to", "mooncake"]):
+    for args in (["--keep-tool-names"], ["--anonymize-salt", "x"], ["--anonymize", "--to", "mooncake"]):
         assert cli("convert", SAMPLE, target, *args).code == 2
         assert not Path(target).exists()
 

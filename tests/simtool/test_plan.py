@@ -11,7 +11,10 @@ from tests.shared import AGENT_LOOP
 from tests.simtool.run import Ran, simtool
 
 TRACE = str(AGENT_LOOP)
-SMALL = ("--gpus", "H200,L40S", "--tensor-parallel", "1", "--gammas", "0", "--max-requests", "900", "--jobs", "1")
+SMALL = (
+    *("--gpus", "H200,L40S", "--tensor-parallel", "1", "--gammas", "0", "--router", "least-loaded"),
+    *("--max-requests", "900", "--jobs", "1"),
+)
 Cli = Callable[..., Ran]
 
 

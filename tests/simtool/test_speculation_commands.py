@@ -93,6 +93,20 @@ def test_depths_by_class_draft_less_than_one_depth(cli) -> None:
     assert equal["replay"] == fixed["replay"]
 
 
+def test_depths_by_tool_change_the_calls_of_that_tool_alone(cli) -> None:
+    fixed = replayed(cli, "--gamma", "8")
+    deeper = replayed(cli, "--gamma", "8,call:edit_file=16")
+    assert deeper["config"]["num_speculative_tokens"]["value"] == 16
+    assert deeper["config"]["gamma_by_tool"]["value"] == "edit_file=16"
+    rounds = [{one["label"]: one["rounds"] for one in document["classes"]} for document in (fixed, deeper)]
+    assert rounds[1]["R"] == pytest.approx(rounds[0]["R"], rel=1e-3)
+    assert rounds[1]["S"] < rounds[0]["S"]
+    drafted = [one["replay"]["speculation"]["num_draft_tokens"] for one in (fixed, deeper)]
+    assert drafted[0] < drafted[1] < 1.5 * drafted[0]
+    every = replayed(cli, "--gamma", "8,call:edit_file=8")
+    assert every["replay"] == fixed["replay"]
+
+
 def test_depths_by_batch_size_and_confidence_cut_rounds(cli) -> None:
     fixed = replayed(cli, "--gamma", "8", "--max-concurrency", "4")
     for args in (("--gamma-by-batch-size", "1-2:8,3-:1"), ("--confidence-threshold", "0.5")):
@@ -108,6 +122,8 @@ def test_depths_by_batch_size_and_confidence_cut_rounds(cli) -> None:
         (("--gamma", "x"), "give 0..1024"),
         (("--gamma", "S=4"), "no depth for R, F"),
         (("--gamma", "Q=4,S=1,R=1,F=1"), "'Q' is no class"),
+        (("--gamma", "8,call:edit_fil=4"), "did you mean edit_file?"),
+        (("--gamma", "8,call:=4"), "or call:TOOL"),
         (("--gamma-by-batch-size", "1-8"), "not LOW-HIGH:DEPTH"),
         (("--gamma-by-batch-size", "1-8:4,8-9:2"), "overlap"),
         (("--gamma-by-batch-size", "1-8:9"), "at most --gamma (8)"),

@@ -7,7 +7,6 @@ import pytest
 from simulator.hardware import (
     GPUS,
     MODELS,
-    PRICES,
     HeadKind,
     KvCacheDtype,
     Quantization,
@@ -15,7 +14,6 @@ from simulator.hardware import (
     head_for,
     kv_blocks,
     model_named,
-    price_of,
     with_precision,
 )
 
@@ -84,11 +82,26 @@ def test_mxfp4_checkpoints_have_their_published_size(name: str, gigabytes: float
 
 
 def test_every_gpu_has_a_price_and_peaks_in_order() -> None:
-    assert PRICES.keys() == GPUS.keys()
     for gpu in GPUS.values():
-        assert price_of(gpu).usd_per_hour > 0
+        assert gpu.price.usd_per_hour > 0
         assert gpu.fp8_flops >= gpu.bf16_flops > gpu.bandwidth_bytes_per_s > gpu.link_bytes_per_s
         assert 0 < gpu.idle_watts < gpu.max_watts
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("H100", "did you mean H100-SXM or H100-NVL or H100-PCIe?"),
+        ("a100", "did you mean A100-80GB or A100-40GB?"),
+        ("H2000", "did you mean H200?"),
+        ("4090", "did you mean RTX-4090?"),
+        ("", "is not in the catalogue (known"),
+    ],
+)
+def test_names_that_begin_alike_are_offered_first(name: str, hint: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        gpu_named(name)
+    assert hint in str(raised.value)
 
 
 def test_names_are_found_in_any_case_and_with_their_owner() -> None:

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
+from simulator import kvcache
 from simulator.kvcache import BlockTable, KVCache
 from tests.simulator.reference_engine import Block, Key, Pool
 
@@ -157,3 +165,9 @@ class CacheMachine(RuleBasedStateMachine):
 
 TestCache = CacheMachine.TestCase
 TestCache.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+def test_giving_memory_back_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kvcache, "_REGION", 2)
+    monkeypatch.setattr(kvcache, "_SWEEP_EVICTIONS", 1)
+    run_state_machine_as_test(CacheMachine, settings=TestCache.settings)

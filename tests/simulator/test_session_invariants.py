@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from simulator.gate import gated
 from simulator.gateconfig import Check, GateConfig, GiveUp, RetryPrompt, Rule
 from simulator.replay import Replay, run
 from simulator.sessions import turn_waits
+from simulator.sessiontime import session_times
 from simulator.toolruns import ToolRuns
 from simulator.workload import NO_PARENT, Workload
 from tests.simulator.cases import Case, cases
@@ -150,6 +152,31 @@ def test_inv_18_a_session_that_was_ended_sends_nothing_more(case: Case, gate: Ga
             assert (replay.arrival_s[first][sent] <= ended_s + 1e-9).all()
             assert replay.finish_s[first][own & abandoned] == pytest.approx(ended_s)
             assert replay.session_end_s[session] == pytest.approx(over_s[sent].max())
+
+
+@examples
+@given(cases(), gates())
+def test_inv_19_the_time_of_a_session_is_the_sum_of_its_parts(case: Case, gate: GateConfig) -> None:
+    """Checked moment by moment: between two events each session does the furthest of what its requests do."""
+    work, replay = judged(case, gate)
+    parts = session_times(replay, work)
+    owner = work.turn_session[work.attempt_turn]
+    for session in range(work.n_sessions):
+        own = np.flatnonzero((owner == session) & replay.done)
+        start, end = replay.session_start_s[session], replay.session_end_s[session]
+        marks = [start, end, *(column[own] for column in (replay.arrival_s, replay.scheduled_s, replay.first_token_s))]
+        events = np.unique(np.concatenate([np.atleast_1d(one) for one in (*marks, replay.finish_s[own])]))
+        spent = dict.fromkeys(parts, 0.0)
+        for low, high in pairwise(events.tolist()):
+            under_way = own[(replay.arrival_s[own] <= low) & (replay.finish_s[own] >= high)]
+            decoding = (replay.first_token_s[under_way] <= low).any()
+            scheduled = (replay.scheduled_s[under_way] <= low).any()
+            name = (
+                "decode_s" if decoding else "prefill_s" if scheduled else "queue_s" if under_way.size else "tool_wait_s"
+            )
+            spent[name] += high - low
+        assert {name: float(values[session]) for name, values in parts.items()} == pytest.approx(spent, abs=1e-9)
+        assert sum(spent.values()) == pytest.approx(end - start, abs=1e-9)
 
 
 @examples

@@ -13,6 +13,7 @@ from tests.traces import samples_serving as samples
 from tests.traces.fuzz import JSON_VALUES, broken, survive
 from tests.traces.reading import read
 from traces.errors import TraceError
+from traces.lengths import continued
 from traces.model import LengthPrompt, Session, SpawnLink, ToolWait, Turn
 from traces.readlog import ReadLog
 from traces.registry import reader_named, sniff
@@ -102,6 +103,18 @@ def test_weka_rows_without_a_document() -> None:
     rows = [{"t": 0.0, "in": 64, "out": 2, "hash_ids": [1]}, {"t": 5.0, "in": 70, "out": 2, "hash_ids": [1, 2]}]
     (session,) = read("weka", samples.lines(list(rows)))
     assert [turn.parent for turn in session.turns] == [None, "t1"]
+
+
+def test_weka_first_tokens_after_the_end_are_not_believed() -> None:
+    row = {"t": 1.0, "in": 64, "out": 2, "hash_ids": [1], "ttft": 2.5, "api_time": 2.0}
+    log = ReadLog()
+    (session,) = read("weka", samples.lines([row, {**row, "t": 9.0, "ttft": 2.0}]), log)
+    first, second = (turn.final.times for turn in session.turns)
+    assert first is not None
+    assert second is not None
+    assert (first.sent_s, first.first_token_s, first.end_s) == (1.0, None, 3.0)
+    assert (second.sent_s, second.first_token_s, second.end_s) == (9.0, 11.0, 11.0)
+    assert [count for text, count in log.assumptions.items() if "first token dated after the end" in text] == [1]
 
 
 def test_local_ids_of_two_weka_traces_differ() -> None:
@@ -201,3 +214,9 @@ def test_arbitrary_json_is_survived(values: list[object], name: str) -> None:
 @pytest.mark.parametrize("name", _FORMATS)
 def test_sniffing_tells_the_formats_apart(name: str) -> None:
     assert sniff(SourceFile(None, "x.json", samples.lines(_FORMATS[name]))).name == name
+
+
+@given(st.lists(st.integers(0, 3), max_size=6), st.lists(st.integers(0, 3), max_size=6), st.integers(0, 6))
+def test_ids_that_share_a_beginning_stay_what_they_are(before: list[int], more: list[int], kept: int) -> None:
+    ids = (*before[:kept], *more)
+    assert continued(tuple(before), ids) == ids

@@ -18,7 +18,7 @@ def test_a_file_counts_up_to_where_it_was_read(tmp_path: Path, packed: bool) -> 
     path.write_bytes(gzip.compress(DATA, mtime=0) if packed else DATA)
     size = path.stat().st_size
     meter = ByteMeter()
-    meter.expect([path, tmp_path / "missing"])
+    meter.begin([path, tmp_path / "missing"])
     assert meter.total_bytes == size
     file = dataclasses.replace(SourceFile(path, "trace.jsonl"), meter=meter)
     assert file == SourceFile(path, "trace.jsonl")
@@ -44,3 +44,14 @@ def test_files_add_up(tmp_path: Path) -> None:
         path.write_bytes(b"x" * 1000)
         dataclasses.replace(SourceFile(path, name), meter=meter).read()
     assert meter.read_bytes == 2000
+
+
+def test_a_new_beginning_counts_from_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    path.write_bytes(b"x" * 1000)
+    meter = ByteMeter()
+    meter.begin([path], "sum")
+    dataclasses.replace(SourceFile(path, "trace"), meter=meter).read()
+    assert (meter.stage, meter.read_bytes) == ("sum", 1000)
+    meter.begin([path])
+    assert (meter.stage, meter.total_bytes, meter.read_bytes) == ("", 1000, 0)

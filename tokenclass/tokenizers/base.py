@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,17 +70,29 @@ def special_pattern(tokens: Iterable[str]) -> re.Pattern[str]:
 
 
 class Tokenizer(ABC):
-    """A vocabulary and the way that it cuts text."""
+    """A vocabulary and the way that it cuts text.
 
-    def __init__(self, name: str, vocabulary: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> None:
+    *load* gives the bytes of each token id, special tokens included. It is called when a text is first cut: many
+    recordings have none.
+    """
+
+    def __init__(self, name: str, load: Callable[[], Mapping[int, bytes]], special_tokens: Mapping[str, int]) -> None:
         self.name = name
-        self.vocabulary = vocabulary
-        """Bytes of each token id, special tokens included."""
+        self._load = load
         self.special_tokens = special_tokens
         """Id of each special token by its text."""
         self._special = special_pattern(special_tokens)
-        self._byte_lengths = np.zeros(self.vocab_size, np.int64)
-        self._byte_lengths[list(vocabulary)] = [len(piece) for piece in vocabulary.values()]
+
+    @cached_property
+    def vocabulary(self) -> Mapping[int, bytes]:
+        """Bytes of each token id, special tokens included."""
+        return self._load()
+
+    @cached_property
+    def _byte_lengths(self) -> NDArray[np.int64]:
+        lengths = np.zeros(self.vocab_size, np.int64)
+        lengths[list(self.vocabulary)] = [len(piece) for piece in self.vocabulary.values()]
+        return lengths
 
     @cached_property
     def vocab_size(self) -> int:
@@ -132,12 +144,12 @@ class ByteTokenizer(Tokenizer):
     def __init__(
         self,
         name: str,
-        vocabulary: Mapping[int, bytes],
+        load: Callable[[], Mapping[int, bytes]],
         special_tokens: Mapping[str, int],
         *,
         nfc: bool = False,
     ) -> None:
-        super().__init__(name, vocabulary, special_tokens)
+        super().__init__(name, load, special_tokens)
         self._nfc = nfc
 
     @abstractmethod

@@ -30,7 +30,7 @@ class HuggingFaceTokenizer(Tokenizer):
         read = _byte_level_bytes if '"ByteLevel"' in content else _sentencepiece_bytes
         vocabulary = {token_id: read(piece) for piece, token_id in pieces.items()}
         vocabulary |= {token_id: text.encode() for text, token_id in special.items()}
-        super().__init__(name, vocabulary, special)
+        super().__init__(name, lambda: vocabulary, special)
 
     @cached_property
     def _ordinary(self) -> tokenizers.Tokenizer:

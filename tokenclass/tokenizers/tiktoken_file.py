@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -35,18 +36,24 @@ class _Declaration(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TiktokenTokenizer(ByteTokenizer):
-    """A rank file applied by tiktoken."""
+    """A rank file applied by tiktoken; *ranks* reads it."""
 
-    def __init__(self, name: str, ranks: dict[bytes, int], encoding: Encoding) -> None:
+    def __init__(self, name: str, ranks: Callable[[], dict[bytes, int]], encoding: Encoding) -> None:
+        super().__init__(name, lambda: self._loaded[0], dict(encoding.special_tokens), nfc=encoding.nfc)
+        self._ranks = ranks
+        self._pattern = encoding.pattern
+
+    @cached_property
+    def _loaded(self) -> tuple[dict[int, bytes], tiktoken.Encoding]:
+        ranks, special = self._ranks(), dict(self.special_tokens)
         vocabulary = {rank: piece for piece, rank in ranks.items()}
-        special = dict(encoding.special_tokens)
         vocabulary |= {token_id: text.encode() for text, token_id in special.items()}
-        super().__init__(name, vocabulary, special, nfc=encoding.nfc)
-        self._bpe = tiktoken.Encoding(name, pat_str=encoding.pattern, mergeable_ranks=ranks, special_tokens=special)
+        bpe = tiktoken.Encoding(self.name, pat_str=self._pattern, mergeable_ranks=ranks, special_tokens=special)
+        return vocabulary, bpe
 
     def ordinary_ids(self, text: str) -> list[int]:
         """Token ids of a text that holds no special token and no lone surrogate."""
-        return self._bpe.encode_ordinary(text)
+        return self._loaded[1].encode_ordinary(text)
 
 
 def read_ranks(path: Path) -> dict[bytes, int]:
@@ -76,7 +83,8 @@ def load_ranks(path: Path, encoding_name: str) -> TiktokenTokenizer:
         )
     pattern, special, nfc = PRESETS[encoding_name]
     encoding = Encoding(pattern=pattern, special_tokens=special, nfc=nfc)
-    return TiktokenTokenizer(f"{path.stem}:{encoding_name}", read_ranks(path), encoding)
+    ranks = read_ranks(path)
+    return TiktokenTokenizer(f"{path.stem}:{encoding_name}", lambda: ranks, encoding)
 
 
 def load_declared(path: Path, content: bytes) -> TiktokenTokenizer:
@@ -89,4 +97,5 @@ def load_declared(path: Path, content: bytes) -> TiktokenTokenizer:
     except msgspec.MsgspecError as error:
         raise TraceError(str(path), None, str(error), "declare ranks, pattern, special_tokens and nfc") from None
     encoding = Encoding(pattern=declared.pattern, special_tokens=declared.special_tokens, nfc=declared.nfc)
-    return TiktokenTokenizer(path.stem, read_ranks(path.parent / declared.ranks), encoding)
+    ranks = read_ranks(path.parent / declared.ranks)
+    return TiktokenTokenizer(path.stem, lambda: ranks, encoding)

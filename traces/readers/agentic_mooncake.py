@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import msgspec
 
-from traces.lengths import blocks_prompt, infer_block_tokens, length_turn, scoped, unique, usable_lengths
+from traces.lengths import blocks_prompt, continued, infer_block_tokens, length_turn, scoped, unique, usable_lengths
 from traces.model import LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn
 from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, rows
 from traces.readers.base import JsonReader
@@ -40,20 +41,23 @@ class AgenticMooncakeReader(JsonReader):
         """Yield the sessions of one trace in the order of their first requests."""
         header: Json = {}
         requests: list[AgenticRow] = []
+        last_ids: dict[str, tuple[int | str, ...]] = {}
         for row in rows(file, log):
             if not isinstance(row, AgenticRow):
                 header = row
-            elif usable_lengths(row.input_tokens, row.output_tokens, log):
+            elif (row.input_tokens and row.output_tokens) or usable_lengths(row.input_tokens, row.output_tokens, log):
+                row.ids = last_ids[row.session_id] = continued(last_ids.get(row.session_id, ()), row.ids)
                 requests.append(row)
+        last_ids.clear()
         block_tokens = _block_tokens(header, requests)
         if block_tokens is None:
             reason = "no block size fits all pairs of input length and number of hash_ids"
             log.invalid(file.name, None, reason, "check that each id stands for a block of the prompt")
             return
-        graph = _Graph(file, block_tokens, log)
+        graph = _Graph(file, block_tokens, header.get("hash_id_scope") == "local", log)
         requests.reverse()
         while requests:
-            graph.add(requests.pop(), header.get("hash_id_scope") == "local")
+            graph.add(requests.pop())
         yield from graph.sessions()
 
 
@@ -85,12 +89,10 @@ class _Entry(msgspec.Struct, gc=False):
         )
 
 
-@dataclass(slots=True)
-class _Chain:
+class _Chain(msgspec.Struct, frozen=True, gc=False):
     id: str
     parent: SpawnLink | None
     start_s: float | None
-    entries: list[_Entry] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -99,46 +101,62 @@ class _Graph:
 
     file: SourceFile
     block_tokens: int
+    local_ids: bool
     log: ReadLog
     chains: list[_Chain] = field(default_factory=list)
+    entries: list[_Entry] = field(default_factory=list)
+    """Those of all chains: the garbage collector looks at each list whenever it looks at everything."""
     home: dict[str, _Entry] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
-    def add(self, row: AgenticRow, local_ids: bool) -> None:
+    def add(self, row: AgenticRow) -> None:
         """Place a request behind those that it waits for; they stand before it in the file."""
-        if row.request_id in self.home:
-            self.log.invalid(self.file.name, row.line, f"request_id {row.request_id!r} is there twice")
+        name, home = row.request_id, self.home
+        if name in home:
+            reason = f"request_id {name!r} is there twice"
+            self.log.invalid(self.file.name, row.line, reason, kind="request_id that was there before")
             return
-        known = [wait for wait in row.waits if wait.request_id in self.home]
+        known = row.waits
+        if known and (known[1:] or known[0].request_id not in home):
+            known = tuple([wait for wait in known if wait.request_id in home])
         if len(known) < len(row.waits):
             self.log.assume("request that waits for a missing or later one: starts at its own time")
-        scope = row.session_id.partition("/")[0] if local_ids else ""
+        ids = scoped(row.ids, row.session_id.partition("/")[0]) if self.local_ids else row.ids
         try:
-            prompt = blocks_prompt(row.input_tokens, scoped(row.ids, scope), self.block_tokens)
+            prompt = blocks_prompt(row.input_tokens, ids, self.block_tokens)
         except ValueError as error:
             self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
             return
-        places = [self.home[wait.request_id] for wait in known]
-        inside = [wait for wait, place in zip(known, places, strict=True) if place.row.session_id == row.session_id]
+        parent, chain = self._place(row, known)
+        entry = _Entry(chain, row, prompt, row.not_before_s if not known else None, parent)
+        self.entries.append(entry)
+        home[name] = entry
+
+    def _place(self, row: AgenticRow, known: tuple[Wait, ...]) -> tuple[str | None, int]:
+        """The request that *row* follows, if any, and its chain, a new one if need be."""
+        home, session = self.home, row.session_id
+        if not known:
+            return None, self._new_chain(row, [])
+        inside = [wait for wait in known if home[wait.request_id].row.session_id == session]
         outside = [wait for wait in known if wait not in inside] if len(inside) < len(known) else []
         if not inside:
-            parent, chain = None, self._new_chain(row, outside)
-        else:
-            wait = max(inside, key=lambda wait: self.home[wait.request_id].row.line) if inside[1:] else inside[0]
-            parent, chain = wait.request_id, self.home[wait.request_id].chain
-            self._wait(self.home[parent], wait, row, outside)
-        entry = _Entry(chain, row, prompt, row.not_before_s if not known else None, parent)
-        self.chains[chain].entries.append(entry)
-        self.home[row.request_id] = entry
+            return None, self._new_chain(row, outside)
+        wait = max(inside, key=lambda wait: home[wait.request_id].row.line) if inside[1:] else inside[0]
+        parent = home[wait.request_id]
+        self._wait(parent, wait, row, outside)
+        return wait.request_id, parent.chain
 
     def sessions(self) -> Iterator[Session]:
         """The chains as sessions; there are no requests to add after them."""
         self.home.clear()
-        self.chains.reverse()
-        while self.chains:
-            chain = self.chains.pop()
-            turns = tuple([entry.turn() for entry in chain.entries])
-            yield Session(id=chain.id, turns=turns, parent=chain.parent, start_s=chain.start_s)
+        self.entries.sort(key=attrgetter("chain"))
+        self.entries.reverse()
+        entries = self.entries
+        for number, chain in enumerate(self.chains):
+            turns = []
+            while entries and entries[-1].chain == number:
+                turns.append(entries.pop().turn())
+            yield Session(id=chain.id, turns=tuple(turns), parent=chain.parent, start_s=chain.start_s)
 
     def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> int:
         link = None

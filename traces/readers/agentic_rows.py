@@ -30,7 +30,7 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
     spawned: bool = False
 
 
-class AgenticRow(msgspec.Struct, frozen=True, gc=False):
+class AgenticRow(msgspec.Struct, gc=False):
     """One request. *waits* in the row's order; *tool_s* is the part of the wait that tools took."""
 
     line: int
@@ -40,7 +40,6 @@ class AgenticRow(msgspec.Struct, frozen=True, gc=False):
     output_tokens: int
     ids: tuple[int | str, ...]
     not_before_s: float | None
-    duration_s: float | None
     waits: tuple[Wait, ...]
     tool_s: float
     tool_name: str
@@ -69,7 +68,6 @@ class _Plain(msgspec.Struct, frozen=True, gc=False):
     delay: float | None = None
     tool_wait_ms: float | None = None
     tool_events: tuple[object, ...] = ()
-    recorded_api_time_ms: float | None = None
     play_id: str | None = None
     model: str | None = None
     schema: None = None
@@ -93,26 +91,26 @@ def rows(file: SourceFile, log: ReadLog) -> Iterator[AgenticRow | Json]:
 
 
 def _plain_row(line: int, row: _Plain) -> AgenticRow:
-    tool_s = _seconds(row.tool_wait_ms)
-    delay_s = _seconds(row.delay) + tool_s
-    waits = tuple([Wait(name, delay_s) for name in row.wait_for])
+    tool_ms, wait_ms = row.tool_wait_ms, row.delay
+    tool_s = tool_ms / _MS if tool_ms is not None and tool_ms > 0 else 0.0
+    delay_s = wait_ms / _MS + tool_s if wait_ms is not None and wait_ms > 0 else tool_s
+    waits: tuple[Wait, ...] = ()
+    if row.wait_for:
+        waits = (Wait(row.wait_for[0], delay_s),)
+        if row.wait_for[1:]:
+            waits += tuple([Wait(name, delay_s) for name in row.wait_for[1:]])
     if row.dependencies:
-        waits += tuple(
-            [
-                Wait(other.request_id, _seconds(other.delay_ms), other.trigger == _DISPATCH, other.relation == _SPAWN)
-                for other in row.dependencies
-            ]
-        )
+        waits += tuple(map(_dependency, row.dependencies))
     at_ms = row.not_before_ms if row.not_before_ms is not None else row.timestamp
+    play = row.play_id
     return AgenticRow(
         line,
         row.request_id,
-        _session_name(row.session_id, row.play_id),
+        _session_name(row.session_id, play) if play else row.session_id,
         row.input_length,
         row.output_length,
         row.hash_ids,
         None if at_ms is None else at_ms / _MS,
-        None if row.recorded_api_time_ms is None else row.recorded_api_time_ms / _MS,
         waits,
         tool_s,
         _tool_name(row.tool_events) if row.tool_events else "tool",
@@ -120,8 +118,9 @@ def _plain_row(line: int, row: _Plain) -> AgenticRow:
     )
 
 
-def _seconds(delay_ms: float | None) -> float:
-    return 0.0 if delay_ms is None else max(0.0, delay_ms / _MS)
+def _dependency(other: _Dependency) -> Wait:
+    delay_s = max(0.0, (other.delay_ms or 0.0) / _MS)
+    return Wait(other.request_id, delay_s, other.trigger == _DISPATCH, other.relation == _SPAWN)
 
 
 def _session_name(session: str, play: str | None) -> str:
@@ -156,7 +155,6 @@ def parse_row(line: int, row: Json) -> AgenticRow:
         output_tokens=output,
         ids=ids,
         not_before_s=scaled(_either(row, "not_before_ms", "timestamp", "created_time"), _MS),
-        duration_s=scaled(row.get("recorded_api_time_ms"), _MS),
         waits=_waits(row, tool_s),
         tool_s=tool_s,
         tool_name=_tool_name(row.get("tool_events")),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
+from operator import add
 
 import msgspec
 
 from traces.clock import scaled
-from traces.lengths import first_id, length_turn, unique
-from traces.model import LengthPrompt, Session, ToolWait, Turn
+from traces.lengths import first_id, opaque, turn_name, unique
+from traces.model import Attempt, LengthPrompt, Session, ToolWait, Turn, Usage
 from traces.readers.base import JsonReader, stem
 from traces.readlog import ReadLog
 from traces.records import Count, Json, as_count, as_list, decoded, first_text
@@ -94,34 +97,33 @@ def _check(row: _Row) -> None:
 
 
 def _session(name: str, row: _Row, log: ReadLog) -> Session | None:
-    prompt = row.input_prompt_length
-    total = prompt + sum(row.assistant_response_length) + sum(row.tool_call_output_length)
+    replies = (*row.assistant_response_length, row.final_assistant_response_length or 0)
+    grown = map(add, row.assistant_response_length, row.tool_call_output_length)
+    totals = list(accumulate(grown, initial=row.input_prompt_length))
+    waits = row.tool_call_latency or (None,) * (len(replies) - 1)
+    tools = [*[(ToolWait(name="tool", duration_s=wait_s),) for wait_s in waits], ()]
+    calls = list(zip(_names(len(replies)), totals, replies, tools, strict=True))
+    if not all(replies):
+        calls = [call for call in calls if call[2]]
+        log.omit(_NO_OUTPUT, len(replies) - len(calls))
     first = first_id(name)
-    blocks = -(-total // _BLOCK_TOKENS)
-    ids = tuple(range(first, first + blocks))
-    waits = row.tool_call_latency or (None,) * len(row.assistant_response_length)
-    turns: list[Turn] = []
-    parent = None
-    for number, (reply, result, wait_s) in enumerate(
-        zip(row.assistant_response_length, row.tool_call_output_length, waits, strict=True), start=1
-    ):
-        if reply:
-            tool = (ToolWait(name="tool", duration_s=wait_s),)
-            turns.append(length_turn(f"t{number}", _prompt(ids, prompt), reply, parent=parent, tool_waits=tool))
-            parent = turns[-1].id
-        else:
-            log.omit(_NO_OUTPUT)
-        prompt += reply + result
-    final = row.final_assistant_response_length
-    if final:
-        number = len(row.assistant_response_length) + 1
-        turns.append(length_turn(f"t{number}", _prompt(ids, prompt), final, parent=parent))
-    else:
-        log.omit(_NO_OUTPUT)
+    ids = tuple(range(first, first - (-totals[-1] // _BLOCK_TOKENS)))
+    turns = [
+        Turn(
+            id=turn_id,
+            prompt=LengthPrompt(
+                tokens=total, block_tokens=_BLOCK_TOKENS, block_ids=ids[: (total + _BLOCK_TOKENS - 1) // _BLOCK_TOKENS]
+            ),
+            attempts=(Attempt(output=opaque(reply), usage=Usage(input_tokens=total, output_tokens=reply)),),
+            parent=parent,
+            tool_waits=tool,
+        )
+        for (turn_id, total, reply, tool), parent in zip(calls, (None, *[call[0] for call in calls]), strict=False)
+    ]
     return Session(id=name, turns=tuple(turns)) if turns else None
 
 
-def _prompt(ids: tuple[int | str, ...], tokens: int) -> LengthPrompt:
-    """The first *tokens* of a context that is only ever added to."""
-    blocks = -(-tokens // _BLOCK_TOKENS)
-    return LengthPrompt(tokens=tokens, block_tokens=_BLOCK_TOKENS, block_ids=ids[:blocks])
+@lru_cache(maxsize=256)
+def _names(count: int) -> list[str]:
+    """Ids of *count* turns."""
+    return [turn_name(number) for number in range(1, count + 1)]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
-from traces.lengths import length_turn, single, usable_lengths
-from traces.model import LengthPrompt, Session, Times, Turn
+from traces.lengths import opaque, turn_name, usable_lengths
+from traces.model import Attempt, LengthPrompt, Session, Times, Turn, Usage
 from traces.readers.base import stem
 from traces.readlog import ReadLog
 from traces.source import SourceFile
-from traces.tables import count, header_of, no_column, rows, seconds
+from traces.tables import Batch, batches, counts, header_of, no_column, times
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ def with_present(columns: Columns, names: tuple[str, ...]) -> Columns:
 
 class _Request(msgspec.Struct, frozen=True, gc=False):
     line: int
-    sent_s: float | None
     input_tokens: int
     output_tokens: int
-    model: str | None
+    sent_s: float | None
     elapsed_s: float | None
+    model: str | None
 
 
 def read_table(file: SourceFile, columns: Columns, log: ReadLog) -> Iterator[Session]:
@@ -60,47 +60,58 @@ def read_table(file: SourceFile, columns: Columns, log: ReadLog) -> Iterator[Ses
     groups: dict[str, list[_Request]] = {}
     prefix = stem(file)
     wanted = (columns.input, columns.output, columns.arrival, columns.elapsed, columns.model, columns.session)
-    for line, cells in rows(file, log, wanted):
-        request = _request(file, line, cells, columns, log)
-        if request is None:
-            continue
-        key = cells[-1]
-        if key:
-            groups.setdefault(key, []).append(request)
-        else:
-            yield single(f"{prefix}:{line}", _turn("t1", request), request.sent_s)
+    for batch in batches(file, log, wanted):
+        keys = batch.columns[-1]
+        for request, key in zip(_requests(file, batch, columns, log), keys, strict=True):
+            if request is None:
+                continue
+            if key:
+                groups.setdefault(key, []).append(request)
+            else:
+                yield Session(id=f"{prefix}:{request.line}", turns=(_turn("t1", request),), start_s=request.sent_s)
     for key in list(groups):
         yield _session(key, groups.pop(key), log)
 
 
-def _request(file: SourceFile, line: int, cells: tuple[str, ...], columns: Columns, log: ReadLog) -> _Request | None:
-    input_tokens, output_tokens = count(cells[0]), count(cells[1])
-    arrival = columns.arrival
-    sent_s = seconds(cells[2], arrival) if arrival is not None else None
-    if input_tokens is None or output_tokens is None:
-        reason = "a token count is no whole number of zero or more"
-    elif arrival and sent_s is None:
-        reason = f"no readable time in column {arrival!r}"
-    else:
-        if not usable_lengths(input_tokens, output_tokens, log):
-            return None
-        elapsed_s = seconds(cells[3], columns.elapsed) if columns.elapsed else None
-        return _Request(line, sent_s, input_tokens, output_tokens, cells[4] or None, elapsed_s)
-    log.invalid(file.name, line, reason, kind=reason)
-    return None
+def _requests(file: SourceFile, batch: Batch, columns: Columns, log: ReadLog) -> Iterator[_Request | None]:
+    """Yield the request of each record; None for one that is none, which goes to *log*."""
+    cells = batch.columns
+    none = [None] * len(batch.numbers)
+    values = (
+        batch.numbers,
+        counts(cells[0]),
+        counts(cells[1]),
+        times(cells[2], columns.arrival) if columns.arrival is not None else none,
+        times(cells[3], columns.elapsed) if columns.elapsed is not None else none,
+        cells[4],
+    )
+    for line, input_tokens, output_tokens, sent_s, elapsed_s, model in zip(*values, strict=True):
+        if input_tokens is None or output_tokens is None:
+            reason = "a token count is no whole number of zero or more"
+            log.invalid(file.name, line, reason, kind=reason)
+            yield None
+        elif sent_s is None and columns.arrival is not None:
+            reason = f"no readable time in column {columns.arrival!r}"
+            log.invalid(file.name, line, reason, kind=reason)
+            yield None
+        elif (input_tokens and output_tokens) or usable_lengths(input_tokens, output_tokens, log):
+            yield _Request(line, input_tokens, output_tokens, sent_s, elapsed_s, model or None)
+        else:
+            yield None
 
 
-def _turn(turn_id: str, request: _Request, parent: Turn | None = None) -> Turn:
-    end_s = None
-    if request.sent_s is not None and request.elapsed_s is not None and request.elapsed_s >= 0:
-        end_s = request.sent_s + request.elapsed_s
-    known = request.sent_s is not None
-    return length_turn(
-        turn_id,
-        LengthPrompt(tokens=request.input_tokens),
-        request.output_tokens,
-        times=Times(sent_s=request.sent_s, end_s=end_s) if known else None,
-        parent=parent.id if parent is not None else None,
+def _turn(turn_id: str, request: _Request, parent: str | None = None) -> Turn:
+    tokens, output_tokens, sent_s = request.input_tokens, request.output_tokens, request.sent_s
+    times = None
+    if sent_s is not None:
+        took_s = request.elapsed_s
+        times = Times(sent_s=sent_s, end_s=sent_s + took_s if took_s is not None and took_s >= 0 else None)
+    usage = Usage(input_tokens=tokens, output_tokens=output_tokens)
+    return Turn(
+        id=turn_id,
+        prompt=LengthPrompt(tokens=tokens),
+        attempts=(Attempt(output=opaque(output_tokens), usage=usage, times=times),),
+        parent=parent,
         model=request.model,
     )
 
@@ -112,7 +123,7 @@ def _session(key: str, requests: list[_Request], log: ReadLog) -> Session:
     turns: list[Turn] = []
     for number, request in enumerate(ordered, start=1):
         parent = turns[-1] if turns else None
-        turn = _turn(f"t{number}", request, parent)
+        turn = _turn(turn_name(number), request, parent.id if parent is not None else None)
         if parent is not None:
             turns[-1] = _waiting(parent, turn, log)
         turns.append(turn)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from traces.clock import scaled
 from traces.lengths import ScopedIds, block_ids, blocks_prompt, length_turn, unique, usable_lengths
 from traces.model import Session, SpawnLink, Times, ToolWait, Turn
+from traces.plausible import plausible_times
 from traces.readers.base import JsonReader, stem
 from traces.readlog import ReadLog
 from traces.records import Count, Json, as_count, as_dict, as_list, dicts, documents, first_text
@@ -175,6 +176,8 @@ class _Trace:
                 first_token_s=request.t + first if first is not None and first >= 0 else None,
                 end_s=request.t + took if took is not None and took >= 0 else None,
             )
+            if first is not None and took is not None and 0 <= took < first:
+                times = plausible_times(times, self.log)
         return length_turn(turn_id, prompt, request.output_tokens, times=times, model=request.model or None)
 
     def _waiting(self, turn: Turn, child: Turn, request: _Request) -> Turn:

@@ -72,7 +72,7 @@ def _law_rows(answer: Answer) -> list[dict[str, Any]]:
     if point is None or eps_S is None or not mass:
         return []
     eps_n = sum(row.eps * row.share for row in rest) / mass
-    gamma, o = answer.replay.gamma, max(0.0, point.o)
+    gamma, o = point.gamma, max(0.0, point.o)
     shares = [step / _STEPS for step in range(_STEPS + 1)]
     return [
         {

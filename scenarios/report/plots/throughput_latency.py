@@ -1,7 +1,8 @@
-"""Throughput against latency of several runs, each with and without speculation."""
+"""Throughput against latency of several runs, each with and without speculation, or of the points of a sweep."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -10,18 +11,29 @@ from scenarios.answer import Answer
 from scenarios.report.marks import WITH, WITHOUT, Series, data, line_and_points, speculation
 from scenarios.report.plot import Cell, Chart, Column, Drawing, NotDrawn, Panel, Plot, Table, Unit
 from scenarios.report.subjects import Runs
+from scenarios.report.swept import SweptPoint, SweptPoints
 from scenarios.runsummary import RunSummary
+
+_FEW = 2
+"""Marks of a run: with and without speculation."""
+_PLACED: dict[str, dict[str, Any]] = {
+    "named": {"align": "center", "dy": 16},
+    "label": {"align": "right", "dx": -2, "dy": -11},
+}
+"""Where the names of runs, and of a sweep's points, stand: apart, as both may be of one mark."""
 
 
 def _draw(runs: Runs) -> Drawing | NotDrawn:
-    if not runs.others:
-        return NotDrawn("it compares runs: name several, each replayed at a load of its own")
+    if not runs.others and runs.sweep is None:
+        return NotDrawn("it compares runs: name several, each at a load of its own, or give a sweep's folder (--sweep)")
     rows: list[tuple[Cell, ...]] = []
     for one in runs.all:
         answer = one.answer
         rows.append(_row(one.name, answer, answer.replay, WITH if answer.replay.gamma else WITHOUT))
         if answer.baseline is not None:
             rows.append(_row(one.name, answer, answer.baseline, WITHOUT))
+    if runs.sweep is not None:
+        rows.extend(_swept(runs.sweep, point) for point in runs.sweep.points)
     table = Table(
         (
             Column("run", "run", Unit.TEXT),
@@ -67,6 +79,21 @@ def _row(name: str, answer: Answer, run: RunSummary, by: str) -> tuple[Cell, ...
     )
 
 
+def _swept(sweep: SweptPoints, point: SweptPoint) -> tuple[Cell, ...]:
+    found = point.figures
+    seconds = [found[name] / 1e3 if name in found else None for name in ("p50_tpot_ms", "p99_ttft_ms", "p99_e2el_ms")]
+    return (
+        sweep.name,
+        WITH if point.gamma else WITHOUT,
+        point.gamma,
+        sweep.trace_sha256[:12],
+        point.name,
+        found.get("output_throughput_tokens_per_s"),
+        *seconds,
+        found.get("C_total_usd_per_1000_turns"),
+    )
+
+
 def _load(answer: Answer) -> str:
     keys = ("load", "request_rate", "max_concurrency", "speedup")
     shown = [f"{key} {answer.config[key].value}" for key in keys if key in answer.config]
@@ -74,12 +101,9 @@ def _load(answer: Answer) -> str:
 
 
 def _curve(records: list[dict[str, Cell]], column: str, title: str, series: Series) -> Chart:
-    before = [None, *(one["run"] for one in records)]
-    rows: list[dict[str, Any]] = [
-        {**row, "named": row["run"] != last}
-        for last, row in zip(before[:-1], records, strict=True)
-        if row[column] is not None
-    ]
+    rows: list[dict[str, Any]] = [dict(row) for row in records if None not in (row[column], row["throughput"])]
+    for row, name, label in _labels(rows):
+        row[name] = label
     base = alt.Chart(data(rows)).encode(
         alt.X("throughput:Q", title="output tokens per second", scale=alt.Scale(zero=True)),
         alt.Y(f"{column}:Q", title=title, scale=alt.Scale(zero=True)),
@@ -93,8 +117,24 @@ def _curve(records: list[dict[str, Cell]], column: str, title: str, series: Seri
     ]
     joined = base.encode(alt.Order("throughput:Q"), alt.Detail(["trace:N", "gamma:N"]))
     marks = line_and_points(joined, series, tooltip)
-    own = base.transform_filter("datum.named")
-    return alt.layer(marks, own.mark_text(align="left", dx=8, dy=-6, limit=120).encode(text="run:N"))
+    names = [
+        base.transform_filter(f"isValid(datum.{name})").mark_text(limit=120, **placed).encode(text=f"{name}:N")
+        for name, placed in _PLACED.items()
+        if any(name in row for row in rows)
+    ]
+    return alt.layer(marks, *names)
+
+
+def _labels(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Which marks are named, in which field and how: each run once, of a sweep's points the fastest of each depth."""
+    for run in dict.fromkeys(row["run"] for row in rows):
+        own = [row for row in rows if row["run"] == run]
+        if len(own) <= _FEW:
+            yield own[0], "named", str(run)
+            continue
+        for gamma in dict.fromkeys(row["gamma"] for row in own):
+            deep = [row for row in own if row["gamma"] == gamma]
+            yield max(deep, key=lambda row: row["throughput"]), "label", f"gamma {gamma}"
 
 
 PLOT = Plot(
@@ -104,8 +144,8 @@ PLOT = Plot(
     order=60,
     title="Throughput against latency",
     definition=(
-        "One mark a run: output tokens of accepted attempts per second against latency. Down and to the right is "
-        "better. Runs of one recording and depth are joined in the order of their throughput."
+        "One mark a run, or a point of a sweep: output tokens of accepted attempts per second against latency. Down "
+        "and to the right is better. Those of one recording and depth are joined in the order of their throughput."
     ),
     draw=_draw,
 )

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenarios.answer import Interval
 from scenarios.composition.compose import Composed, Factors, compose
 from scenarios.composition.levers import ALL_LEVERS, Draws, lever_runs
-from scenarios.composition.quality import Assurance, QualityItem, parse_lever, quality_budget
-from scenarios.composition.run import composition
+from scenarios.composition.run import composition, ruled
 from scenarios.options import ClusterOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
 from scenarios.parameters import ParameterBook
 from scenarios.platform import Platform, resolve_platform
@@ -118,19 +118,26 @@ def test_replicas_and_gates_reach_the_composition() -> None:
         composition([str(AGENT_LOOP)], ReadOptions(), ReplayOptions(gate=gate, nu=1.2))
 
 
-def test_quality_adds_up_and_says_what_is_sure() -> None:
-    gate = QualityItem(lever="gate", regression=0.004, assurance=Assurance.DECLARED, source="given")
-    budget = quality_budget([gate, parse_lever("fp8=0.01:measured")], limit=0.01)
-    assert budget.total == pytest.approx(0.014)
-    assert budget.declared == pytest.approx(0.004)
-    assert budget.within is False
-    assert {item.lever for item in budget.items if item.assurance is Assurance.GUARANTEED} == {
-        "prefix cache",
-        "speculation",
-    }
-    replaced = quality_budget([parse_lever("speculation=0.002:measured")])
-    assert replaced.total == pytest.approx(0.002)
-    with pytest.raises(ValueError, match="regression"):
-        parse_lever("gate=much")
-    with pytest.raises(ValueError, match="one regression"):
-        quality_budget([gate, gate])
+@pytest.mark.parametrize(
+    ("low", "high", "ruling"),
+    [
+        (-0.14, 0.15, "holds"),
+        (-0.3, 0.1, "undecided"),
+        (0.1, 0.2, "undecided"),
+        (0.151, 0.3, "rejected"),
+        (-0.4, -0.16, "rejected"),
+    ],
+)
+def test_r3_is_ruled_by_the_whole_interval(low: float, high: float, ruling: str) -> None:
+    assert ruled(Interval((low + high) / 2, low, high)) == ruling
+
+
+def test_the_decode_residual_is_told_by_the_batch_without_each_lever() -> None:
+    answer = composition([str(AGENT_LOOP)], ReadOptions(), ReplayOptions())
+    rows = {row.levers: row for row in answer.combinations}
+    both = rows["cache + speculation"]
+    cause = next(part.cause for part in both.parts if part.cause.startswith("decode"))
+    assert f"{both.mean_batch:.2f} sequences share a step" in cause
+    assert f"{rows['speculation'].mean_batch:.2f} without cache" in cause
+    assert f"{rows['cache'].mean_batch:.2f} without speculation" in cause
+    assert "without resampling" not in cause

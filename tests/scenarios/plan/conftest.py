@@ -16,7 +16,7 @@ from scenarios.plan.wanted import Wanted
 
 SERVICE_S = 1.0
 """100 tokens, 10 ms each."""
-AXES = {"gpu": "H200", "tensor_parallel_size": "1", "gamma": "0", "kv_offload_gb": "0"}
+AXES = {"gpu": "H200", "tensor_parallel_size": "1", "gamma": "0", "kv_offload_gb": "0", "router": "least-loaded"}
 QUEUE: dict[str, Any] = {
     "format": "csv:arrival=at,input=prompt,output=answer",
     "c_T_ms": 10.0,

@@ -125,7 +125,6 @@ def test_the_request_rate_is_that_of_all_requests(planned: Planned) -> None:
         ({"tasks_per_s": 1.0, "axes": {"tensor_parallel_size": "0"}}, "--tensor-parallel '0'"),
         ({"tasks_per_s": 1.0, "axes": {"gamma": "0,,3"}}, "--gammas"),
         ({"tasks_per_s": 1.0, "axes": {"gpu": "RTX-4090"}}, "no candidate can be asked"),
-        ({"tasks_per_s": 1.0, "given": {"speculative_method": "ngram"}, "axes": {"gamma": "3"}}, "declared"),
     ],
 )
 def test_what_cannot_be_asked_is_an_error(planned: Planned, more: dict[str, object], says: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,12 @@ from scenarios.protocol.arms import ArmOptions
 from scenarios.protocol.calibration import calibrated
 from scenarios.protocol.check import Outcome, Ruling, check, combined
 from scenarios.protocol.pairs import compare_pair
-from scenarios.protocol.prereg import read_registration
+from scenarios.protocol.prereg import REGISTRATION, arm_file, read_registration, registered, write_registration
 from scenarios.protocol.replays import ProtocolOptions
 from scenarios.protocol.report import ProtocolAnswer, check_protocol
 from scenarios.protocol.results import CompositionFigures, Figures, Pair, Results, Run, read_results
 from scenarios.protocol.schemas import read_tools
-from scenarios.protocol.simulate import REGISTRATION, RESULTS, run_protocol
+from scenarios.protocol.simulate import RESULTS, run_protocol
 from scenarios.readoptions import ReadOptions
 from scenarios.synth.words import Vocabulary
 from simulator import law
@@ -258,6 +259,38 @@ def test_a_changed_declaration_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / REGISTRATION).write_text(changed)
     with pytest.raises(TraceError, match="changed after declaration"):
         read_registration(tmp_path / REGISTRATION)
+
+
+def copied(folder: Path, target: Path) -> Path:
+    shutil.copytree(folder, target)
+    return target / RESULTS
+
+
+def test_thresholds_of_one_s_own_are_refused_though_their_hash_is_right(folder: Path, tmp_path: Path) -> None:
+    found = copied(folder, tmp_path / "own")
+    content = msgspec.structs.replace(read_registration(folder / REGISTRATION).content, p1_ratio=1.1)
+    write_registration(registered(content), found.parent / REGISTRATION, force=True)
+    with pytest.raises(TraceError, match=r"p1_ratio 1\.1, not 1\.5"):
+        check_protocol(found)
+
+
+def test_other_traffic_than_declared_is_refused(folder: Path, tmp_path: Path) -> None:
+    found = copied(folder, tmp_path / "traffic")
+    arm = found.parent / arm_file("B")
+    lines = arm.read_bytes().splitlines(keepends=True)
+    arm.write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(TraceError, match="not the traffic declared for arm B"):
+        check_protocol(found)
+
+
+def test_results_under_another_or_no_declaration(folder: Path, tmp_path: Path) -> None:
+    found = copied(folder, tmp_path / "results")
+    document = orjson.loads(found.read_bytes())
+    found.write_bytes(orjson.dumps({**document, "preregistration_sha256": "0" * 64}))
+    with pytest.raises(TraceError, match="under another declaration"):
+        check_protocol(found)
+    found.write_bytes(orjson.dumps({**document, "preregistration_sha256": None}))
+    assert any("name no declaration" in note for note in check_protocol(found).notes)
 
 
 def test_a_simulation_says_that_it_cannot_confirm_the_law(folder: Path) -> None:

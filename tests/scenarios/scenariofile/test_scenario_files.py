@@ -155,3 +155,8 @@ def test_settings_refuse_unknown_keys_with_the_nearest() -> None:
 def test_toml_text_survives_awkward_names(tmp_path: Path) -> None:
     text = scenario_text({"model": 'a "b" \\ \u00e9'}, {})
     assert tomllib.loads(text)["engine"]["model"] == 'a "b" \\ \u00e9'
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_scenarios_name_no_place_on_this_machine(name: str) -> None:
+    assert not any(Path(one).is_absolute() or ".." in one for one in load_scenario(name).traces)

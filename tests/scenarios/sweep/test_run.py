@@ -13,6 +13,7 @@ import pytest
 
 from scenarios.ask import ask
 from scenarios.options import OptionError
+from scenarios.scenariofile.places import Places
 from scenarios.settings import settings
 from scenarios.sweep.definition import Request, merged, reference_of
 from scenarios.sweep.document import Summary
@@ -282,12 +283,12 @@ def test_flags_go_before_a_scenario_axis_by_axis() -> None:
         "seeds": [0, 1],
         "reference": {"gamma": 0},
     }
-    found = merged(section, "edge", Request(), ["gamma=8,16"])
+    found = merged(section, Places(name="edge"), Request(), ["gamma=8,16"])
     assert [(axis.key, axis.values) for axis in found.axes] == [("gamma", (8, 16)), ("rtt_ms", (0.0, 5.0))]
     assert found.method is Method.LIST
     assert found.seeds == (0, 1)
     assert found.reference == {"gamma": 0}
-    assert merged(section, "edge", Request(seeds=(7,)), []).seeds == (7,)
+    assert merged(section, Places(name="edge"), Request(seeds=(7,)), []).seeds == (7,)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_flags_go_before_a_scenario_axis_by_axis() -> None:
 )
 def test_sections_that_cannot_be_used(section: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionError, match=says) as raised:
-        merged(section, "edge", Request(), [])
+        merged(section, Places(name="edge"), Request(), [])
     assert "edge" in str(raised.value)
 
 

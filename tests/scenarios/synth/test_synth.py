@@ -11,6 +11,8 @@ import numpy as np
 import orjson
 import pytest
 
+from scenarios.ask import ask
+from scenarios.options import OptionError, PlatformOptions, ReplayOptions
 from scenarios.readoptions import ReadOptions
 from scenarios.synth.declared import Declared
 from scenarios.synth.fit import fit
@@ -203,3 +205,25 @@ def test_unreachable_shares_and_bad_knobs_are_errors(tmp_path: Path) -> None:
         run(tmp_path, target_w_S=1.5)
     with pytest.raises(SimtoolError, match="schema-density"):
         Declared(schema_density=2)
+
+
+def test_a_moved_share_comes_with_its_saving(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    options = SynthOptions(paths=[str(AGENT_LOOP)], sessions=20, target_w_S=0.5)
+    saving = synthesize(options, ReadOptions(), path).saving
+    assert saving is not None
+    replayed = ask([str(path)], ReadOptions(), ReplayOptions()).answer
+    expected = next(point for point in replayed.gamma_curve if point.gamma == replayed.replay.gamma)
+    own = next(point for point in saving.points if point.stretch == 1)
+    assert own.decode_saving == pytest.approx(expected.exact_decode_saving, abs=0.01)
+    assert own.w_S == pytest.approx(0.5, abs=0.05)
+    assert len({point.w_S for point in saving.points}) == len(saving.points)
+
+
+def test_a_saving_that_cannot_be_known_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    for platform in (PlatformOptions(speculative_method="ngram"), PlatformOptions(num_speculative_tokens=0)):
+        options = SynthOptions(sessions=2, target_w_S=0.5, replay=ReplayOptions(platform=platform))
+        with pytest.raises(OptionError, match=r"--speculative-method|--gamma 0"):
+            synthesize(options, ReadOptions(), path)
+    assert not path.exists()

@@ -1,0 +1,14 @@
+"""What a plan chooses from: options by key, the flags that list their values, and the values by default."""
+
+from __future__ import annotations
+
+AXES = ("gpu", "tensor_parallel_size", "gamma", "kv_offload_gb", "router")
+FLAGS = dict(zip(AXES, ("--gpus", "--tensor-parallel", "--gammas", "--kv-offload", "--routers"), strict=True))
+ROUTERS = "least-loaded,session-affinity,prefix-aware"
+"""Those that look at replicas or sessions; round-robin does neither."""
+DEFAULTS = dict(zip(AXES, ("H200,H100-SXM,L40S", "1,2,4", "0,3,8", "0", ROUTERS), strict=True))
+FIXED = (
+    *AXES, "replicas", "prefill_replicas", "max_concurrency", "self_timed", "speedup", "arrival_profile",
+    "metric_percentiles", "warmup_s", "num_warmups", "drain_s",
+)  # fmt: skip
+"""Settings that a plan chooses, or that make no sense of traffic at a steady rate."""

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import io
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scenarios.readoptions import ReadOptions
+from scenarios.recording import open_recording
+from simtool.progress import Reporter, progress
+from traces.source import SourceFile
+
+_REDRAWN_S = 0.5
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> _Terminal:
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("TERM", "xterm")
+    shown = _Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    return shown
+
+
+def _soon(said: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 10 * _REDRAWN_S
+    while not said() and time.monotonic() < until:
+        time.sleep(0.02)
+    return said()
+
+
+def test_bytes_are_shown_while_a_whole_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _terminal(monkeypatch)
+    path = tmp_path / "trace.json"
+    path.write_bytes(b"x" * 4_000_000)
+    with progress("sessions read", enabled=True) as bar:
+        assert isinstance(bar, Reporter)
+        bar.meter.begin([path])
+        with SourceFile(path, "trace.json", meter=bar.meter).open() as stream:
+            stream.read(1_000_000)
+            assert _soon(lambda: "MB/s" in terminal.getvalue() and "sessions read" in terminal.getvalue())
+    assert "0 sessions read" in terminal.getvalue()
+
+
+def test_the_stage_of_hashing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _terminal(monkeypatch)
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(b"{}\n" * 1000)
+    opened = SourceFile.open_stored
+
+    def slow(self: SourceFile, meter: object = None) -> object:
+        time.sleep(_REDRAWN_S)
+        return opened(self, meter)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SourceFile, "open_stored", slow)
+    with progress("sessions read", enabled=True) as bar:
+        recording = open_recording([str(path)], ReadOptions(), bar)
+    assert "sha256 of the files" in terminal.getvalue()
+    assert recording.files[0].meter is None
+
+
+def test_counts_have_an_end_where_they_are_given_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _terminal(monkeypatch)
+    with progress("requests replayed", enabled=True) as bar:
+        assert isinstance(bar, Reporter)
+        bar.of(25, 100)
+        assert _soon(lambda: "25 of 100 requests replayed" in terminal.getvalue())
+
+
+def test_nothing_is_shown_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("sessions read", enabled=True) as bar:
+        assert bar is None
+    with progress("sessions read", enabled=False) as bar:
+        assert bar is None
+    assert capsys.readouterr() == ("", "")
