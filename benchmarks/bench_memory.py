@@ -18,8 +18,8 @@ from benchmarks.length_traces import SHAPES, write
 
 _COLUMNS = """
 import sys
-from scenarios.recording import load_workload, open_recording
-from scenarios.readoptions import ReadOptions
+from scenarios.recordings.recording import load_workload, open_recording
+from scenarios.options.read import ReadOptions
 options = ReadOptions(format_name=sys.argv[2])
 load_workload(open_recording([sys.argv[1]], options), options, block_size=16)
 """

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 import numpy as np
 import simpy
 
-from scenarios.options import CostOptions, PlatformOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import resolve_platform
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.replay import CostOptions, PlatformOptions
+from scenarios.resolve.platform import resolve_platform
 from simulator.acceptance.table import from_acceptance_length
 from simulator.kvcache import NO_BLOCKS
 from simulator.prefix import BlockPaths

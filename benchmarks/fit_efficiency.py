@@ -14,8 +14,8 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 
 from scenarios.accuracy_timing import halves
-from scenarios.publishedcases import PublishedCase, read_cases
-from scenarios.timing_cases import PREDICTORS
+from scenarios.published.publishedcases import PublishedCase, read_cases
+from scenarios.published.timing_cases import PREDICTORS
 from simulator.cost import DEFAULT_EFFICIENCY, FITTED, Efficiency
 
 F64 = npt.NDArray[np.float64]

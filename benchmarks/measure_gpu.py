@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from scenarios.costfile import CostAxes, CostTable, PrefillTimes, table_cost, write_cost_table
-from scenarios.modelfile import model_of
+from scenarios.resolve.costfile import CostAxes, CostTable, PrefillTimes, table_cost, write_cost_table
+from scenarios.resolve.modelfile import model_of
 from simulator.hardware import ModelShape, gpu_named
 from simulator.lawcosts import read_back
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from scenarios.outputsonly import outputs_only
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import session_tagger
+from scenarios.options.read import ReadOptions
+from scenarios.recordings.outputsonly import outputs_only
+from scenarios.recordings.recording import session_tagger
 from tokenclass.classes import PositionClass
 from tokenclass.detect import detect_family
 from traces.errors import SimtoolError, TraceError

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from scenarios.publishedcases import (
+from scenarios.published.publishedcases import (
     LengthSeries,
     PositionAverage,
     PositionRates,

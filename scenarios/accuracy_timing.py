@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scenarios.publishedcases import PublishedCase, read_cases
-from scenarios.timing_cases import PREDICTORS, Figure
-from scenarios.timing_reasons import NOT_PREDICTED, reason_of
+from scenarios.published.publishedcases import PublishedCase, read_cases
+from scenarios.published.timing_cases import PREDICTORS, Figure
+from scenarios.published.timing_reasons import NOT_PREDICTED, reason_of
 from simulator.cost import efficiency_of
 from simulator.hardware import GpuFamily
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from scenarios.parameters import Parameter
-from scenarios.quality import QualityBudget
-from scenarios.runsummary import RunSummary
+from scenarios.agents.quality import QualityBudget
+from scenarios.options.parameters import Parameter
+from scenarios.runs.runsummary import RunSummary
 
 SCHEMA_VERSION = 1
 """Version of the result document; raised when a reader of the older one would misread the newer."""

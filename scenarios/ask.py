@@ -9,26 +9,26 @@ from typing import cast
 
 import numpy as np
 
-from scenarios.acceptance import choose_acceptance, is_measured
+from scenarios.acceptance.choice import choose_acceptance, is_measured
+from scenarios.acceptance.expected import AcceptanceChoice
+from scenarios.acceptance.grammar import needs_forced
+from scenarios.acceptance.policy import engine_under
+from scenarios.agents.quality import budget_of
 from scenarios.answer import SCHEMA_VERSION, Answer, TraceInfo
-from scenarios.clusters import with_cluster
 from scenarios.decide import Decision, decide, replay_once
-from scenarios.draws import drawn_workload, draws_again
-from scenarios.expected import AcceptanceChoice
-from scenarios.grammar import needs_forced
-from scenarios.limits import limits, stay_off
-from scenarios.load import resolve_load
-from scenarios.loaded import Loaded, Reading, load
-from scenarios.measure import Measure, resolve_measure
-from scenarios.options import OptionError, ReplayOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import Platform, resolve_platform
-from scenarios.policy import engine_under
-from scenarios.quality import budget_of
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import Look, Progress, Recording
-from scenarios.runsummary import RunSummary, summarise
-from scenarios.vllmcompat import bench_serve
+from scenarios.law.limits import limits, stay_off
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, ReplayOptions
+from scenarios.recordings.loaded import Loaded, Reading, load
+from scenarios.recordings.recording import Look, Progress, Recording
+from scenarios.resolve.clusters import with_cluster
+from scenarios.resolve.draws import drawn_workload, draws_again
+from scenarios.resolve.load import resolve_load
+from scenarios.resolve.measure import Measure, resolve_measure
+from scenarios.resolve.platform import Platform, resolve_platform
+from scenarios.runs.runsummary import RunSummary, summarise
+from scenarios.runs.vllmcompat import bench_serve
 from simulator.config import MODELLED_ENGINE
 from simulator.replay import Replay, Watch
 from simulator.workload import Workload

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scenarios.acceptance.expected import AcceptanceChoice, expectation, replayed_outputs, under
 from scenarios.answer import BreakEven, ClassRow, ComparisonRow, GammaPoint, PredictionRow, Verdict
-from scenarios.compare import Predicted, break_even, class_rows, comparison, rulings
-from scenarios.curve import gamma_curve
-from scenarios.expected import AcceptanceChoice, expectation, replayed_outputs, under
-from scenarios.measure import Measure
-from scenarios.options import OptionError
-from scenarios.platform import Platform
-from scenarios.runsummary import DEFAULT_MEASURE, RunSummary, summarise
+from scenarios.law.compare import Predicted, break_even, class_rows, comparison, rulings
+from scenarios.law.curve import gamma_curve
+from scenarios.options.replay import OptionError
+from scenarios.resolve.measure import Measure
+from scenarios.resolve.platform import Platform
+from scenarios.runs.runsummary import DEFAULT_MEASURE, RunSummary, summarise
 from scenarios.verdict import judge
 from simulator.config import EngineConfig
 from simulator.lawcosts import read_back

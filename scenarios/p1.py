@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from scenarios.drafters import MeasuredDrafts, measure
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import load_workload, open_recording
-from scenarios.specoptions import DrafterOptions
+from scenarios.acceptance.drafters import MeasuredDrafts, measure
+from scenarios.options.drafting import DrafterOptions
+from scenarios.options.read import ReadOptions
+from scenarios.recordings.recording import load_workload, open_recording
 from simulator import predictions, rng
 from simulator.acceptance.base import F64, I64
 from simulator.acceptance.ngram import Occurrence

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scenarios.acceptance import choose_acceptance, is_measured
-from scenarios.clusters import with_cluster
+from scenarios.acceptance.choice import choose_acceptance, is_measured
+from scenarios.acceptance.expected import AcceptanceChoice
+from scenarios.acceptance.grammar import needs_forced
 from scenarios.decide import replay_without
-from scenarios.draws import drawn_workload, draws_again
-from scenarios.expected import AcceptanceChoice
-from scenarios.grammar import needs_forced
-from scenarios.load import resolve_load
-from scenarios.options import OptionError, ReplayOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import Platform, resolve_platform
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import Progress, Recording, load_workload, open_recording
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, ReplayOptions
+from scenarios.recordings.recording import Progress, Recording, load_workload, open_recording
+from scenarios.resolve.clusters import with_cluster
+from scenarios.resolve.draws import drawn_workload, draws_again
+from scenarios.resolve.load import resolve_load
+from scenarios.resolve.platform import Platform, resolve_platform
 from simulator.lawcosts import LawCosts, read_back
 from simulator.metrics import mean_batch
 from simulator.replay import Replay

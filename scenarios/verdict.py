@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenarios.answer import Interval, Verdict
-from scenarios.curve import MAX_GAMMA, Curve
+from scenarios.law.curve import MAX_GAMMA, Curve
 from simulator import rng
 from simulator.metrics import paid_s
 from simulator.replay import Replay

@@ -1,4 +1,4 @@
-"""Gives a command the options of scenarios.settings: one parameter of type Settings becomes all their flags."""
+"""Gives a command the options of scenarios.options.settings: one parameter of type Settings becomes all their flags."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from scenarios.option import Declared
+from scenarios.options.option import Declared
+from scenarios.options.settings import all_options, read_keys, settings
 from scenarios.scenariofile.values import BadValueError, choices, from_text
-from scenarios.settings import all_options, read_keys, settings
 from simtool.config import config_parameters, given_by, print_config
 
 _BOOLEAN_PREFIXES = ("enable_", "self_")

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
     from scenarios.answer import Interval
-    from scenarios.calibration import Calibration
-    from scenarios.logprobfit import LogprobFigures
-    from scenarios.logprobkappa import FittedKappa
-    from scenarios.serverfigures import SourceFigures
+    from scenarios.calibration.fit import Calibration
+    from scenarios.calibration.logprobfit import LogprobFigures
+    from scenarios.calibration.logprobkappa import FittedKappa
+    from scenarios.calibration.serverfigures import SourceFigures
 
 _CALIBRATION = "Calibration"
 
@@ -73,11 +73,11 @@ def command(
     Inputs that contradict each other are named and not averaged: the one of most rounds gives the values, the spread
     covers all.
     """
-    from scenarios.calibration import calibrate, read_inputs
-    from scenarios.logprobfit import LogprobTally
-    from scenarios.options import OptionError
-    from scenarios.profilefile import read_profile, write_profile
-    from scenarios.recording import open_recording, raw_families, tagged_sessions
+    from scenarios.acceptance.profilefile import read_profile, write_profile
+    from scenarios.calibration.fit import calibrate, read_inputs
+    from scenarios.calibration.logprobfit import LogprobTally
+    from scenarios.options.replay import OptionError
+    from scenarios.recordings.recording import open_recording, raw_families, tagged_sessions
     from simtool.console import write_json
     from simulator.defaultprofile import DEFAULT_PROFILE
 

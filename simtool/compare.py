@@ -76,7 +76,7 @@ def command(
     """
     from scenarios.comparison.compare import DEFAULT_PERCENTILES, CompareOptions, compare
     from scenarios.comparison.source import Replayed, read_sides
-    from scenarios.options import OptionError
+    from scenarios.options.replay import OptionError
     from simtool.console import write_json
     from simtool.progress import progress
     from simtool.show_compare import show

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
@@ -38,7 +38,7 @@ def command(
 def _show(answer: CompositionAnswer) -> None:
     import msgspec
 
-    from scenarios.quality import told
+    from scenarios.agents.quality import told
     from simtool.console import number, percent, stdout_console, table
 
     console = stdout_console()

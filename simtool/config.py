@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from scenarios.option import Section
+from scenarios.options.option import Section
 
 _ORIGINS = {
     "COMMANDLINE": "flag",

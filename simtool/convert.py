@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
@@ -55,7 +55,7 @@ def command(
     no_progress: o.NoProgress = False,
 ) -> None:
     """Write recordings as one canonical trace, which replays the same, or in another tool's format."""
-    from scenarios.convert import CANONICAL, convert, convert_anonymized, targets
+    from scenarios.recordings.convert import CANONICAL, convert, convert_anonymized, targets
     from simtool.console import stderr_console
     from simtool.progress import progress
 

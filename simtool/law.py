@@ -54,7 +54,7 @@ def command(
     json: Annotated[str | None, typer.Option(metavar="FILE", help="JSON to FILE, or - for standard output.")] = None,
 ) -> None:
     """The Draft Law in closed form for given numbers: saving, break-even (first order and exact), C_total."""
-    from scenarios.lawtable import LawInputs, law_table
+    from scenarios.law.lawtable import LawInputs, law_table
 
     if tree is not None:
         if eps_bar is not None or kappa is not None:
@@ -91,7 +91,7 @@ def command(
 
 
 def _tree(reference: str, delta: float, d: float, overhead: float, json: str | None) -> None:
-    from scenarios.headtree import read_tree, tree_figures
+    from scenarios.acceptance.headtree import read_tree, tree_figures
     from simtool.console import number, stdout_console, table, write_json
 
     found = tree_figures(read_tree(reference), delta, d, overhead)

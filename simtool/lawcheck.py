@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.lawcheck import LawCheck
+    from scenarios.law.lawcheck import LawCheck
 
 
 @with_settings()
@@ -25,7 +25,7 @@ def command(
     Tokens per round by the law, by class sums, in the limit of long spans, exact over the labels, sampled, and
     measured; by class and by span length; and the schema share that breaks even, by each of them.
     """
-    from scenarios.lawcheck import law_check
+    from scenarios.law.lawcheck import law_check
     from scenarios.setup import set_up
     from simtool.console import write_json
     from simtool.progress import progress

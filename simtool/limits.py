@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.limits import Limit
+    from scenarios.law.limits import Limit
 
 
 @with_settings()
@@ -20,7 +20,7 @@ def command(
     json: o.Json = None,
 ) -> None:
     """Four rules with numbers: schema share on your own spans, precision, round trip to the draft, batch size."""
-    from scenarios.limits import limits
+    from scenarios.law.limits import limits
     from scenarios.setup import set_up
     from simtool.console import write_json
 

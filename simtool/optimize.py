@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.optimize import Optimum
+    from scenarios.law.optimize import Optimum
 
 
 @with_settings(without=("gamma",))
@@ -30,8 +30,8 @@ def command(
     Candidates are ranked by expectation over the labelled outputs; the best are then replayed, paired with the replay
     without speculation.
     """
-    from scenarios.optimize import optimize
-    from scenarios.settings import with_gamma
+    from scenarios.law.optimize import optimize
+    from scenarios.options.settings import with_gamma
     from scenarios.setup import set_up
     from simtool.console import write_json
     from simtool.progress import progress

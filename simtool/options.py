@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scenarios.option import Section
+from scenarios.options.option import Section
 
 RECORDING = Section.TRACE.value
 SPECULATION = Section.SPECULATION.value

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from scenarios.options.settings import Settings
 from scenarios.plan.axes import AXES, DEFAULTS, FIXED
-from scenarios.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
@@ -81,10 +81,10 @@ def command(
     The recording's sessions arrive at a steady rate, over and over; each kind of replica is replayed with more and
     fewer of them until the fewest are known.
     """
-    from scenarios.measure import resolve_measure
     from scenarios.plan.run import plan
     from scenarios.plan.targets import Objectives, parse_targets
     from scenarios.plan.wanted import Wanted
+    from scenarios.resolve.measure import resolve_measure
     from simtool.console import write_json
     from simtool.progress import progress
     from simtool.show_plan import show

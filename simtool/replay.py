@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
@@ -65,11 +65,11 @@ def command(
     latency and C_total become.
     """
     from scenarios.ask import answer, question
-    from scenarios.excerpt import ExcerptPicker
-    from scenarios.loaded import load
-    from scenarios.options import OptionError
-    from scenarios.outputs import check_output_dir, write_outputs
-    from scenarios.timeline import write_timeline
+    from scenarios.options.replay import OptionError
+    from scenarios.recordings.excerpt import ExcerptPicker
+    from scenarios.recordings.loaded import load
+    from scenarios.runs.outputs import check_output_dir, write_outputs
+    from scenarios.runs.timeline import write_timeline
     from simtool.console import write_json
     from simtool.progress import progress
     from simtool.show_replay import show

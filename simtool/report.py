@@ -68,7 +68,7 @@ def command(
     page = output if output is not None or plots is not None else DEFAULT_OUTPUT
     subject = with_sweep(read_subject(runs), sweep)
     _check_extra()
-    from scenarios.options import OptionError
+    from scenarios.options.replay import OptionError
 
     try:
         _write(subject, page, (plots, plot_format), excerpt=excerpt, force=force)

@@ -46,7 +46,7 @@ def keys(
     json: o.Json = None,
 ) -> None:
     """Every key of a scenario file with its default, its variable and its meaning."""
-    from scenarios.option import Section
+    from scenarios.options.option import Section
     from scenarios.scenariofile.keys import key_rows
     from simtool.console import stdout_console, write_json
 

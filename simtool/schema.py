@@ -24,8 +24,8 @@ class Document(StrEnum):
 _SCHEMAS = {
     Document.TRACE: "traces.store:trace_schema",
     Document.RESULT: "scenarios.answer:schema",
-    Document.TAG: "scenarios.tagreport:schema",
-    Document.PROFILE: "scenarios.profilefile:schema",
+    Document.TAG: "scenarios.tags.tagreport:schema",
+    Document.PROFILE: "scenarios.acceptance.profilefile:schema",
     Document.SCENARIO: "scenarios.scenariofile.schema:schema",
     Document.COMPARISON: "scenarios.comparison.document:schema",
     Document.SWEEP: "scenarios.sweep.document:schema",

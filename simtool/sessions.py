@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.sessionreport import GateFigures, SessionReport, UnitFigures
+    from scenarios.agents.sessionreport import GateFigures, SessionReport, UnitFigures
 
 _MARKS = ("p50", "p90", "p99", "max")
 _QUANTITIES = {
@@ -37,8 +37,8 @@ def command(
 
     A task is a session that a user started with all sub-agents. nu is measured, with its interval.
     """
+    from scenarios.agents.sessionreport import session_reports
     from scenarios.ask import ask
-    from scenarios.sessionreport import session_reports
     from simtool.console import write_json
 
     asked = ask(traces, settings.read, settings.replay)

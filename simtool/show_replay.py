@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from rich.console import Console
 
+from scenarios.agents.quality import told
 from scenarios.answer import Answer, Interval, Verdict
-from scenarios.quality import told
-from scenarios.runsummary import Cost, Distribution, RunSummary
+from scenarios.runs.runsummary import Cost, Distribution, RunSummary
 from simtool.console import milliseconds, number, percent, stderr_console, stdout_console, table
 from simtool.show_serving import show_goodput, show_replicas
 from simulator.metrics import PERCENTILES, percentile_name

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from scenarios.runparts import Goodput, ReplicaRow
-from scenarios.runsummary import RunSummary
+from scenarios.runs.runparts import Goodput, ReplicaRow
+from scenarios.runs.runsummary import RunSummary
 from simtool.console import number, percent, table
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.markup import escape
 
-from scenarios.spanlengths import Lengths
-from scenarios.tagreport import CALL_SUBCLASSES, KeyStats, OutputStats, TagReport, ToolStats
+from scenarios.recordings.spanlengths import Lengths
+from scenarios.tags.tagreport import CALL_SUBCLASSES, KeyStats, OutputStats, TagReport, ToolStats
 from simtool.console import number, percent, stdout_console, table
 from simtool.tag import By
 from tokenclass.classes import PositionClass, SubClass

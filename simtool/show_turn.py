@@ -7,7 +7,7 @@ import re
 from rich.console import Console
 from rich.text import Text
 
-from scenarios.tagshow import ShownAttempt, ShownHidden, ShownText, ShownTurn
+from scenarios.tags.tagshow import ShownAttempt, ShownHidden, ShownText, ShownTurn
 from simtool.console import stdout_console
 from simtool.show_tag import CLASS_NAMES, SUBCLASS_NAMES
 from tokenclass.classes import PositionClass, SubClass

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.spork import SporkAnswer
+    from scenarios.agents.spork import SporkAnswer
 
 
 @with_settings()
@@ -33,8 +33,8 @@ def command(
     For declared accuracies, and for simple predictors measured on your own trace: the commonest calls, the last
     calls again, and Markov chains of order 1 to 3.
     """
+    from scenarios.agents.spork import PUBLISHED, spork
     from scenarios.ask import ask
-    from scenarios.spork import PUBLISHED, spork
     from simtool.console import write_json
 
     answer = spork(ask(traces, settings.read, settings.replay), accuracy or PUBLISHED, cost_s, settings.replay.seed)

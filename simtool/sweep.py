@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
@@ -134,7 +134,7 @@ def command(
 
 
 def _request(config: str | None, flags: tuple[list[str], str, int | None, str | None, list[str], list[str]]) -> Request:
-    from scenarios.options import OptionError
+    from scenarios.options.replay import OptionError
     from scenarios.scenariofile.load import load_scenario
     from scenarios.scenariofile.places import Places
     from scenarios.sweep.definition import Request, merged, reference_of
@@ -157,7 +157,7 @@ def _request(config: str | None, flags: tuple[list[str], str, int | None, str | 
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:
-    from scenarios.options import OptionError
+    from scenarios.options.replay import OptionError
 
     try:
         return tuple(int(part) for part in text.split(",")) if text is not None else ()

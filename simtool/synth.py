@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.schemacurve import SchemaCurve
+    from scenarios.law.schemacurve import SchemaCurve
     from scenarios.synth.run import SynthReport
 
 _WHAT = "What to generate"

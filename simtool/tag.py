@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.readoptions import ReadOptions
+    from scenarios.options.read import ReadOptions
 
 
 class By(StrEnum):
@@ -93,7 +93,7 @@ def command(
         return
     if json is not None or parquet is not None or by is not None:
         raise typer.BadParameter("--show prints one turn: leave --json, --parquet and --by out")
-    from scenarios.tagshow import show_turn
+    from scenarios.tags.tagshow import show_turn
     from simtool.show_turn import print_turn
 
     print_turn(show_turn(traces, settings.read, show), quiet=quiet)
@@ -111,7 +111,7 @@ def _count(
     quiet: bool,
     bar: bool,
 ) -> None:
-    from scenarios.tagging import tag_recording
+    from scenarios.tags.tagging import tag_recording
     from simtool.console import write_json
     from simtool.progress import progress
     from simtool.show_tag import print_report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
@@ -16,7 +16,7 @@ def command(
     no_progress: o.NoProgress = False,
 ) -> None:
     """Read recordings and say what was found. Run it first on a new recording."""
-    from scenarios.recording import counted, metered, read_log
+    from scenarios.recordings.recording import counted, metered, read_log
     from simtool.console import stdout_console, write_json
     from simtool.progress import progress
     from simtool.show_validate import print_summary

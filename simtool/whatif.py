@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scenarios.settings import Settings
+from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.whatif import Side, WhatIf
+    from scenarios.law.whatif import Side, WhatIf
 
 
 @with_settings()
@@ -30,8 +30,8 @@ def command(
     The recording is replayed at both, its own schema spans stretched or shortened alike, with and without speculation.
     """
     from scenarios.ask import question
-    from scenarios.loaded import load
-    from scenarios.whatif import what_if
+    from scenarios.law.whatif import what_if
+    from scenarios.recordings.loaded import load
     from simtool.console import write_json
     from simtool.progress import progress
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from scenarios.recording import Progress
+from scenarios.recordings.recording import Progress
 from traces.meter import ByteMeter
 
 Wanted = bool | Callable[[int], None]

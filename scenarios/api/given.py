@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from scenarios.option import Declared
-from scenarios.options import OptionError
+from scenarios.options.option import Declared
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import Settings, all_options, read_keys, settings, unknown_key
 from scenarios.scenariofile.load import Scenario, load_scenario
 from scenarios.scenariofile.values import BadValueError, checked
-from scenarios.settings import Settings, all_options, read_keys, settings, unknown_key
 
 Traces = str | Path | Sequence[str | Path]
 """A recording, or several: files and folders."""

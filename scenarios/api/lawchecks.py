@@ -12,10 +12,10 @@ from scenarios.api.counting import Wanted, counting
 from scenarios.api.frames import frame
 from scenarios.api.given import Traces, resolve
 from scenarios.jsonbytes import json_bytes
-from scenarios.lawcheck import Approximation, ClassTruth, LawCheck
-from scenarios.lawcheck import law_check as check_law
+from scenarios.law.lawcheck import Approximation, ClassTruth, LawCheck
+from scenarios.law.lawcheck import law_check as check_law
+from scenarios.law.spanfit import SpanRow
 from scenarios.setup import set_up
-from scenarios.spanfit import SpanRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ import pandas as pd
 
 from scenarios.api.given import Traces, resolve
 from scenarios.jsonbytes import json_bytes
-from scenarios.measure import resolve_measure
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.plan.axes import AXES, DEFAULTS, FIXED
 from scenarios.plan.document import CapacityRow, Plan, Row
 from scenarios.plan.run import plan as run_plan
 from scenarios.plan.targets import Objectives, parse_targets
 from scenarios.plan.wanted import Wanted
+from scenarios.resolve.measure import resolve_measure
 
 if TYPE_CHECKING:
     from pathlib import Path

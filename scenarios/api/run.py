@@ -15,11 +15,11 @@ from scenarios.api.counting import Wanted, counting
 from scenarios.api.frames import frame
 from scenarios.api.given import Traces, resolve
 from scenarios.ask import Asked, ask
-from scenarios.excerpt import ExcerptOutput, ExcerptPicker
 from scenarios.figures import percent
 from scenarios.jsonbytes import json_bytes
-from scenarios.outputs import check_output_dir, write_outputs
-from scenarios.runtable import load_table, run_table
+from scenarios.recordings.excerpt import ExcerptOutput, ExcerptPicker
+from scenarios.runs.outputs import check_output_dir, write_outputs
+from scenarios.runs.runtable import load_table, run_table
 
 
 @dataclass(frozen=True)

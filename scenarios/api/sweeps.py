@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from scenarios.api.given import Traces, resolve
 from scenarios.jsonbytes import json_bytes
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.scenariofile.places import Places
 from scenarios.sweep.axes import axis_of
 from scenarios.sweep.definition import Request, merged, reference_of

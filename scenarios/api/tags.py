@@ -12,8 +12,8 @@ from scenarios.api.counting import Wanted, counting
 from scenarios.api.frames import frame
 from scenarios.api.given import Traces, resolve
 from scenarios.jsonbytes import json_bytes
-from scenarios.tagging import tag_recording
-from scenarios.tagreport import KeyStats, OutputStats, TagReport, ToolStats
+from scenarios.tags.tagging import tag_recording
+from scenarios.tags.tagreport import KeyStats, OutputStats, TagReport, ToolStats
 
 
 @dataclass(frozen=True, slots=True)

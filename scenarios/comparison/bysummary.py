@@ -9,7 +9,7 @@ from scenarios.comparison.findings import Asked, Findings, metric_row
 from scenarios.comparison.gates import stored_objectives
 from scenarios.comparison.metrics import kinds
 from scenarios.comparison.totals import same_slos, stored_slos, summary_figures
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 
 
 def by_summaries(a: Answer, b: Answer, lacking: str, asked: Asked) -> Findings:

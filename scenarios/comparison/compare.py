@@ -13,10 +13,10 @@ from scenarios.comparison.findings import Asked, Findings
 from scenarios.comparison.gates import gates, parse_limits
 from scenarios.comparison.sampled import by_sessions
 from scenarios.comparison.totals import stored_slos
-from scenarios.measure import Measure, resolve_measure
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.options.serving import MeasureOptions
 from scenarios.report.subjects import Run
-from scenarios.serving import MeasureOptions
+from scenarios.resolve.measure import Measure, resolve_measure
 from simulator.metrics import PERCENTILES
 
 DEFAULT_ATTAINMENT = Measure().slo_attainment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scenarios.answer import Answer
 from scenarios.comparison.document import ConfigDifference
-from scenarios.parameters import Parameter
+from scenarios.options.parameters import Parameter
 from simulator.origin import Origin
 
 

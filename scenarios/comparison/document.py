@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from scenarios.parameters import Value
+from scenarios.options.parameters import Value
 
 SCHEMA_VERSION = 1
 

@@ -12,8 +12,8 @@ from scenarios.answer import Answer
 from scenarios.comparison.document import Better, Gate, Metric, Objective
 from scenarios.comparison.metrics import meets
 from scenarios.comparison.rows import Rows
-from scenarios.options import OptionError
-from scenarios.runparts import SloRow
+from scenarios.options.replay import OptionError
+from scenarios.runs.runparts import SloRow
 from simulator.goodput import Slo, attempt_values
 
 DEFAULT_GATES = ("p50_e2el_ms", "p99_e2el_ms", "p50_session_s", "C_total_usd_per_1000_turns")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scenarios.comparison.document import Breakdown, Comparison, Metric, Objective, Part, Side
 from scenarios.comparison.metrics import LATENCIES
 from scenarios.figures import number, percent
-from scenarios.parameters import Value
+from scenarios.options.parameters import Value
 from simulator.metrics import PERCENTILES, percentile_name
 
 _HEADLINES = ("p50_e2el_ms", "p50_session_s", "output_throughput_tokens_per_s", "C_total_usd_per_1000_turns")

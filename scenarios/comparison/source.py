@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from scenarios.ask import Asked, Question, answer, question
-from scenarios.loaded import Loaded, Reading, load
-from scenarios.options import OptionError
-from scenarios.recording import Progress
+from scenarios.options.replay import OptionError
+from scenarios.recordings.loaded import Loaded, Reading, load
+from scenarios.recordings.recording import Progress
 from scenarios.report.subjects import Run, Runs, Tables, read_subject
-from scenarios.runtable import load_table, run_table
+from scenarios.runs.runtable import load_table, run_table
 from scenarios.scenariofile.load import SUFFIXES, Scenario, load_scenario, shipped
 from traces.errors import SimtoolError
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from scenarios.answer import Answer
-from scenarios.runsummary import Distribution
+from scenarios.runs.runsummary import Distribution
 from simulator.goodput import Slo, SloMetric
 from simulator.metrics import percentile_name
 

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from scenarios.acceptance.expected import AcceptanceChoice
 from scenarios.decide import replay_once
-from scenarios.expected import AcceptanceChoice
-from scenarios.platform import Platform
+from scenarios.resolve.platform import Platform
 from simulator.metrics import gate_gpu_s, mean_batch
 from simulator.replay import Replay
 from simulator.sessions import LoadConfig

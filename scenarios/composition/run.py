@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import msgspec
 
-from scenarios.acceptance import choose_acceptance, is_measured
+from scenarios.acceptance.choice import choose_acceptance, is_measured
+from scenarios.acceptance.grammar import needs_forced
+from scenarios.acceptance.policy import engine_under
+from scenarios.agents.quality import QualityBudget, budget_of
 from scenarios.answer import Interval
-from scenarios.clusters import with_cluster
 from scenarios.composition.compose import Composed, Factors, compose
 from scenarios.composition.levers import Draws, lever_runs
-from scenarios.draws import drawn_workload
-from scenarios.grammar import needs_forced
-from scenarios.load import resolve_load
-from scenarios.options import OptionError, ReplayOptions
-from scenarios.parameters import Parameter, ParameterBook
-from scenarios.platform import resolve_platform
-from scenarios.policy import engine_under
-from scenarios.quality import QualityBudget, budget_of
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import Progress, load_workload, open_recording
+from scenarios.options.parameters import Parameter, ParameterBook
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, ReplayOptions
+from scenarios.recordings.recording import Progress, load_workload, open_recording
+from scenarios.resolve.clusters import with_cluster
+from scenarios.resolve.draws import drawn_workload
+from scenarios.resolve.load import resolve_load
+from scenarios.resolve.platform import resolve_platform
 from simulator import predictions
 from simulator.origin import Origin
 from simulator.resample import resample

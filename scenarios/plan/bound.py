@@ -9,7 +9,7 @@ import math
 
 from scenarios.plan.probe import Idle
 from scenarios.plan.targets import TargetMetric, TargetResult
-from scenarios.platform import Platform
+from scenarios.resolve.platform import Platform
 from simulator.cost import PrefillWork
 
 _TAIL = 1.25

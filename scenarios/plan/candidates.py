@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scenarios.ask import Question, question
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import settings
 from scenarios.plan.axes import AXES, FLAGS
-from scenarios.settings import settings
 from simulator.hardware import gpu_named
 from simulator.router import RouterPolicy
 

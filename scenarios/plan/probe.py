@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from scenarios.acceptance import choose_acceptance
+from scenarios.acceptance.choice import choose_acceptance
+from scenarios.acceptance.drafters import Measurer, measure
 from scenarios.ask import Question
 from scenarios.decide import replay_once
-from scenarios.drafters import Measurer, measure
-from scenarios.load import resolve_load
-from scenarios.loaded import Loaded
-from scenarios.parameters import ParameterBook
+from scenarios.options.parameters import ParameterBook
 from scenarios.plan.candidates import Candidate
 from scenarios.plan.span import Span
 from scenarios.plan.targets import Objectives, TargetResult
 from scenarios.plan.timeline import Timeline, second_half, timeline
 from scenarios.plan.traffic import Traffic, steady_part
-from scenarios.recording import Recording
+from scenarios.recordings.loaded import Loaded
+from scenarios.recordings.recording import Recording
+from scenarios.resolve.load import resolve_load
 from simulator.metrics import attributed_s, hit_rates
 from simulator.replay import Replay
 from simulator.replicalog import time_weighted

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scenarios.loaded import Loaded, load
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.plan.candidates import Candidate, candidates, kinds
 from scenarios.plan.capacity import available, capacity, different
 from scenarios.plan.document import ANY, CapacityRow, Growth, Plan, Row
@@ -19,7 +18,8 @@ from scenarios.plan.summary import document, usd
 from scenarios.plan.timeline import Timeline
 from scenarios.plan.wanted import Wanted, rate_of
 from scenarios.plan.workers import Shop, Task, workers
-from scenarios.recording import Progress
+from scenarios.recordings.loaded import Loaded, load
+from scenarios.recordings.recording import Progress
 
 GROWN = 3
 """Candidates, cheapest first, that are sized again at the grown rate."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.plan.bound import least_replicas, likely_replicas
 from scenarios.plan.candidates import Candidate
 from scenarios.plan.document import ANY, Row, Sized, Tried, shortfall
@@ -16,7 +16,7 @@ from scenarios.plan.search import Breach, Fewest, fewest
 from scenarios.plan.span import Span
 from scenarios.plan.targets import GOODPUT
 from scenarios.plan.timeline import Timeline
-from scenarios.platform import Platform
+from scenarios.resolve.platform import Platform
 from simulator.config import EngineConfig
 
 _NUDGE = 0.5

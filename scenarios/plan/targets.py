@@ -9,8 +9,8 @@ from enum import StrEnum
 import msgspec
 import numpy as np
 
-from scenarios.measure import Measure
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.resolve.measure import Measure
 from simulator.goodput import goodput
 from simulator.metrics import F64, gaps_of, latencies, session_latencies
 from simulator.replay import Replay

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from scenarios.draws import drawn_workload
-from scenarios.grammar import source_attempts
-from scenarios.options import ReplayOptions
-from scenarios.parameters import ParameterBook
+from scenarios.acceptance.grammar import source_attempts
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.replay import ReplayOptions
 from scenarios.plan.span import Span
 from scenarios.plan.timeline import Timeline
+from scenarios.resolve.draws import drawn_workload
 from simulator import rng
 from simulator.replay import Replay
 from simulator.tile import Tiles, Tiling, in_passes, tiled, tiles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.plan.targets import Objectives
 from scenarios.plan.traffic import Traffic
 

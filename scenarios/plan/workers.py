@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scenarios.drafters import Measurer, measuring_once
-from scenarios.loaded import Loaded
+from scenarios.acceptance.drafters import Measurer, measuring_once
 from scenarios.plan.candidates import Candidate
 from scenarios.plan.probe import Bench
 from scenarios.plan.targets import Objectives
 from scenarios.plan.traffic import Traffic
+from scenarios.recordings.loaded import Loaded
 from scenarios.sweep.sharedfile import open_loaded, save_loaded
 
 R = TypeVar("R")

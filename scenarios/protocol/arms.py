@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scenarios.options.read import ReadOptions
 from scenarios.protocol.schemas import read_tools
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import known_format, open_recording
+from scenarios.recordings.recording import known_format, open_recording
 from scenarios.synth.declared import Declared, declared_model, exponential
 from scenarios.synth.empirical import Choice, Empirical
 from scenarios.synth.model import CALL, SEPARATOR, Head, SessionKind, SynthModel, ToolModel

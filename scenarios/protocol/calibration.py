@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from scenarios.calibrate import fitted_kappa, fitted_round_cost
+from scenarios.calibration.calibrate import fitted_kappa, fitted_round_cost
 from scenarios.protocol.prereg import Content
 from scenarios.protocol.results import Results
 from scenarios.server.run import ServerRun

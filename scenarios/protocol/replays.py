@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from scenarios.acceptance.expected import AcceptanceChoice
 from scenarios.composition.compose import compose
 from scenarios.composition.levers import Draws, lever_runs
 from scenarios.composition.run import drawn_again
 from scenarios.decide import replay_once
-from scenarios.expected import AcceptanceChoice
-from scenarios.load import resolve_load
-from scenarios.options import ReplayOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import Platform
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.replay import ReplayOptions
 from scenarios.protocol.arms import ArmOptions
 from scenarios.protocol.prereg import BATCHES, GAMMAS, ArmPlan
 from scenarios.protocol.results import CompositionFigures, Figures, Run
+from scenarios.resolve.load import resolve_load
+from scenarios.resolve.platform import Platform
 from simulator.intervals import clustered_ratio
 from simulator.metrics import latencies
 from simulator.replay import Replay

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from scenarios.acceptance import is_measured, resolve_acceptance
-from scenarios.clusters import with_cluster
-from scenarios.expected import AcceptanceChoice, mean_eps
+from scenarios.acceptance.choice import is_measured, resolve_acceptance
+from scenarios.acceptance.expected import AcceptanceChoice, mean_eps
+from scenarios.acceptance.policy import engine_under, resolve_policy
 from scenarios.jsonbytes import json_bytes
-from scenarios.options import OptionError, ReplayOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import Platform, resolve_platform
-from scenarios.policy import engine_under, resolve_policy
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, ReplayOptions
 from scenarios.protocol.arms import PURPOSES, arm_sessions
 from scenarios.protocol.prereg import (
     REGISTRATION,
@@ -31,8 +30,9 @@ from scenarios.protocol.prereg import (
 )
 from scenarios.protocol.replays import ProtocolOptions, ReadyArm, arm_composition, arm_runs, closed_loop
 from scenarios.protocol.results import Results
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import session_tagger
+from scenarios.recordings.recording import session_tagger
+from scenarios.resolve.clusters import with_cluster
+from scenarios.resolve.platform import Platform, resolve_platform
 from simulator import law
 from simulator.config import MODELLED_ENGINE
 from simulator.lawcosts import read_back

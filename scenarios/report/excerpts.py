@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from scenarios.excerpt import ExcerptOutput, ExcerptPart
+from scenarios.recordings.excerpt import ExcerptOutput, ExcerptPart
 from tokenclass.classes import CLASS_OF_SUBCLASS, SubClass
 
 NAMES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import vl_convert
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.report.plot import NotDrawn
 from scenarios.report.registry import plots_of
 from scenarios.report.specs import VEGA_LITE, file_spec

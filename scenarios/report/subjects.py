@@ -12,11 +12,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scenarios import answer, outputs
+from scenarios import answer
 from scenarios.answer import Answer
-from scenarios.lawcheck import LawCheck
+from scenarios.law.lawcheck import LawCheck
 from scenarios.report.swept import SweptPoints, read_sweep
-from scenarios.rundetails import RunDetails
+from scenarios.runs import outputs
+from scenarios.runs.rundetails import RunDetails
 from traces.errors import SimtoolError, TraceError
 
 MAKE = "make one with: simtool replay TRACE -o DIR"

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scenarios.settings import GAMMA
-from scenarios.speculation import parse_gamma
+from scenarios.options.depths import parse_gamma
+from scenarios.options.settings import GAMMA
 from scenarios.sweep.axes import shown
 from scenarios.sweep.definition import Definition
 from scenarios.sweep.store import DEFINITION, RESULTS

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scenarios.answer import Answer
-from scenarios.parameters import Parameter
+from scenarios.options.parameters import Parameter
 from scenarios.report.plot import Cell, Column, Table, Unit
-from scenarios.runsummary import Distribution, RunSummary
+from scenarios.runs.runsummary import Distribution, RunSummary
 
 Figure = Callable[[RunSummary], float | None]
 

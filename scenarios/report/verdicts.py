@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from scenarios.answer import Answer, Interval
 from scenarios.figures import number, percent
-from scenarios.lawcheck import LawCheck
+from scenarios.law.lawcheck import LawCheck
 from scenarios.report.cells import seconds
-from scenarios.runsummary import RunSummary
+from scenarios.runs.runsummary import RunSummary
 
 
 class Mood(StrEnum):

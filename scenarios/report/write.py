@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.report.page import render
 from scenarios.report.subjects import Subject
 from traces.atomic import whole_file

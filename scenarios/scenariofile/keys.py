@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from scenarios.option import Declared
+from scenarios.options.option import Declared
+from scenarios.options.settings import all_options
 from scenarios.scenariofile.values import choices
-from scenarios.settings import all_options
 
 
 class KeyRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,11 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from scenarios.option import Section
+from scenarios.options.option import Section
+from scenarios.options.settings import Settings, all_options, settings
 from scenarios.scenariofile.document import Document, read_document
 from scenarios.scenariofile.places import Places
 from scenarios.scenariofile.values import BadValueError, checked
-from scenarios.settings import Settings, all_options, settings
 from traces.errors import SimtoolError
 
 ABOUT_KEYS = ("name", "about", "extends")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.scenariofile.document import KeyPath
 from traces.errors import TraceError
 

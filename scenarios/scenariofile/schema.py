@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from scenarios.option import Declared, Section
+from scenarios.options.option import Declared, Section
+from scenarios.options.settings import all_options
 from scenarios.scenariofile.load import SWEEP, TRACE_FILES
 from scenarios.scenariofile.values import choices, takes_table
-from scenarios.settings import all_options
 
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number"}
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scenarios.option import Section
+from scenarios.options.option import Section
+from scenarios.options.settings import all_options
 from scenarios.scenariofile.load import TRACE_FILES
-from scenarios.settings import all_options
 
 
 def scenario_text(values: Mapping[str, Any], origins: Mapping[str, str], traces: Sequence[str] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from scenarios.option import Declared
+from scenarios.options.option import Declared
 
 
 class BadValueError(ValueError):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from scenarios.option import Declared
-from scenarios.options import OptionError
+from scenarios.options.option import Declared
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import all_options, settings, unknown_key
 from scenarios.scenariofile.values import BadValueError, checked, from_text
-from scenarios.settings import all_options, settings, unknown_key
 
 MAX_VALUES = 10_000
 """Values of one axis."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import all_options, unknown_key
 from scenarios.scenariofile.places import Places
 from scenarios.scenariofile.values import names_file
-from scenarios.settings import all_options, unknown_key
 from scenarios.sweep.axes import Axis, axis_of, is_number, option_value, parse_axis
 from scenarios.sweep.code import code_digest
 from scenarios.sweep.points import Method

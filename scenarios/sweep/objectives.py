@@ -11,8 +11,8 @@ from scenarios.answer import Answer
 from scenarios.comparison.document import Better
 from scenarios.comparison.metrics import Kind, kinds
 from scenarios.comparison.totals import summary_figures
-from scenarios.measure import Measure
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.resolve.measure import Measure
 
 COST, LATENCY, SAVING = "usd_per_1000_sessions", "p99_e2el_ms", "net_saving"
 DEFAULT_OBJECTIVES = (COST, LATENCY)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.sweep.axes import Axis, shown
 from simulator import rng
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scenarios.options import OptionError
-from scenarios.settings import all_options
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import all_options
 from scenarios.sweep.axes import shown
 from scenarios.sweep.points import Point
 

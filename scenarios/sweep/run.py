@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarios.measure import resolve_measure
-from scenarios.options import OptionError
-from scenarios.profilefile import write_profile
-from scenarios.settings import settings
+from scenarios.acceptance.profilefile import write_profile
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import settings
+from scenarios.resolve.measure import resolve_measure
 from scenarios.sweep.definition import DEFAULT_SAMPLES, Request, base_values, check, define
 from scenarios.sweep.document import Summary
 from scenarios.sweep.executors.base import Executor, Resources, check_executor, make_executor

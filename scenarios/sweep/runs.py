@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from scenarios.ask import question
-from scenarios.loaded import Reading, load
-from scenarios.options import OptionError
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import open_recording
-from scenarios.settings import settings
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import settings
+from scenarios.recordings.loaded import Reading, load
+from scenarios.recordings.recording import open_recording
 from scenarios.sweep.code import code_digest
 from scenarios.sweep.definition import file_digests
 from scenarios.sweep.executors.base import Done, Executor

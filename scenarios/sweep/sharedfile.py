@@ -10,7 +10,7 @@ import pickle
 import struct
 from pathlib import Path
 
-from scenarios.loaded import Loaded
+from scenarios.recordings.loaded import Loaded
 from traces.atomic import whole_file
 
 _ALIGN = 64

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scenarios.jsonbytes import json_bytes
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.sweep.definition import Definition
 from scenarios.sweep.work import Failure, Kept, Worked
 from traces.atomic import whole_file

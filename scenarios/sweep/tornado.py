@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from scenarios.acceptance import given_profile, is_measured
+from scenarios.acceptance.choice import given_profile, is_measured
 from scenarios.ask import Question, question
-from scenarios.option import declared
-from scenarios.options import AcceptanceOptions
-from scenarios.settings import all_options, settings
+from scenarios.options.option import declared
+from scenarios.options.replay import AcceptanceOptions
+from scenarios.options.settings import all_options, settings
 from scenarios.sweep.axes import Axis, shown
 from scenarios.sweep.document import TornadoBar
 from scenarios.sweep.objectives import Objective

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scenarios.ask import Asked, answer, question
-from scenarios.loaded import Loaded
-from scenarios.options import OptionError
-from scenarios.runsummary import usd_per_s
-from scenarios.settings import settings
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import settings
+from scenarios.recordings.loaded import Loaded
+from scenarios.runs.runsummary import usd_per_s
 from scenarios.sweep.objectives import figures
 from simulator.metrics import latencies, paid_s
 from simulator.window import window

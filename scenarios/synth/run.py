@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios.options import ReplayOptions
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import known_format, open_recording, session_tagger
-from scenarios.schemacurve import SchemaCurve
+from scenarios.law.schemacurve import SchemaCurve
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import ReplayOptions
+from scenarios.recordings.recording import known_format, open_recording, session_tagger
 from scenarios.synth.declared import Declared, declared_model
 from scenarios.synth.fit import Fitter
 from scenarios.synth.lengths import BLOCK_TOKENS, LengthWriter

@@ -7,12 +7,12 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from scenarios.acceptance import is_measured
+from scenarios.acceptance.choice import is_measured
 from scenarios.ask import answer, question
-from scenarios.loaded import load
-from scenarios.options import OptionError, ReplayOptions
-from scenarios.readoptions import ReadOptions
-from scenarios.schemacurve import SchemaCurve, schema_curve
+from scenarios.law.schemacurve import SchemaCurve, schema_curve
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, ReplayOptions
+from scenarios.recordings.loaded import load
 from traces.model import Session
 from traces.readlog import ReadLog
 from traces.store import write_trace

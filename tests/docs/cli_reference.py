@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from scenarios.settings import all_options, read_keys
+from scenarios.options.settings import all_options, read_keys
 from simtool.main import app
 from tests.docs.markdown import cell, code, table
 

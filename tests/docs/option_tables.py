@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scenarios.option import Section
+from scenarios.options.option import Section
+from scenarios.options.settings import all_options
 from scenarios.scenariofile.keys import key_rows
 from scenarios.scenariofile.load import load_scenario, shipped
-from scenarios.settings import all_options
 from tests.docs.markdown import cell, code, table
 
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scenarios.outputs import write_outputs
+from scenarios.runs.outputs import write_outputs
 from tests.docs.pages import ROOT, Block, blocks
 from tests.docs.running import printed_by
 from tests.scenarios.comparison.conftest import asked_of

@@ -7,9 +7,9 @@ import re
 import msgspec
 import pytest
 
-from scenarios.runparts import EnergyUse, Goodput, ReplicaRow, SloRow
-from scenarios.runsummary import Cost, RunSummary, Speculation
-from scenarios.runtable import run_table
+from scenarios.runs.runparts import EnergyUse, Goodput, ReplicaRow, SloRow
+from scenarios.runs.runsummary import Cost, RunSummary, Speculation
+from scenarios.runs.runtable import run_table
 from tests.docs.pages import ROOT
 from tests.scenarios.comparison.conftest import asked_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.settings import all_options
+from scenarios.options.settings import all_options
 from tests.docs import cli_reference, vllm_flags
 from tests.docs.generated import MARK, PARTS, regenerated
 from tests.docs.pages import ROOT, name_of, pages

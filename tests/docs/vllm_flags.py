@@ -5,7 +5,7 @@ A value is an option's key, or a sentence in its place; None: an option of the s
 
 from __future__ import annotations
 
-from scenarios.settings import all_options
+from scenarios.options.settings import all_options
 from tests.docs.markdown import cell, code, table
 
 SERVE: dict[str, str | None] = {

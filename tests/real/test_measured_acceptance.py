@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenarios.options.drafting import DrafterOptions
 from scenarios.p1 import Drafter, Recorded, measured, read_recording
-from scenarios.specoptions import DrafterOptions
 from simulator.acceptance.ngram import Occurrence, ngram_potential
 from simulator.acceptance.rounds import chain_rounds
 from simulator.config import SpeculativeMethod

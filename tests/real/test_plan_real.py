@@ -6,8 +6,8 @@ import pytest
 
 from scenarios.ask import question
 from scenarios.decide import replay_once
-from scenarios.loaded import load
-from scenarios.settings import settings
+from scenarios.options.settings import settings
+from scenarios.recordings.loaded import load
 from simulator.metrics import hit_rates
 from simulator.sessions import LoadConfig
 from simulator.tile import in_passes, tiled, tiles

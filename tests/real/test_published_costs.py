@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.calibrate import fitted_round_cost
+from scenarios.calibration.calibrate import fitted_round_cost
 from scenarios.server.run import ServerRun
 from tests.real.test_published_acceptance import published
 

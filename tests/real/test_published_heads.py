@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scenarios.headtree import read_tree, tree_figures
+from scenarios.acceptance.headtree import read_tree, tree_figures
 from tests.shared import SHARED
 
 DELTA, OVERHEAD = 0.0036, 0.087

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.load import resolve_load
-from scenarios.options import CostOptions, LoadOptions, PlatformOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import resolve_platform
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import load_workload, open_recording
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import CostOptions, LoadOptions, PlatformOptions
+from scenarios.recordings.recording import load_workload, open_recording
+from scenarios.resolve.load import resolve_load
+from scenarios.resolve.platform import resolve_platform
 from simulator.cluster import ClusterConfig
 from simulator.metrics import conservation, hit_rates
 from simulator.replay import ReplayConfig, run

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.outputformat import detected_format
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import session_tagger
+from scenarios.options.read import ReadOptions
+from scenarios.recordings.outputformat import detected_format
+from scenarios.recordings.recording import session_tagger
 from simulator.prefix import BlockPaths
 from simulator.workload import Workload, WorkloadBuilder
 from tests.shared import TRACES

@@ -8,17 +8,17 @@ import msgspec
 import orjson
 import pytest
 
+from scenarios.agents.spork import spork
 from scenarios.ask import ask
 from scenarios.composition.run import composition
-from scenarios.options import ReplayOptions
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import ReplayOptions
 from scenarios.protocol.arms import ArmOptions
 from scenarios.protocol.check import Outcome
 from scenarios.protocol.replays import ProtocolOptions
 from scenarios.protocol.report import check_protocol
 from scenarios.protocol.schemas import read_tools
 from scenarios.protocol.simulate import RESULTS, run_protocol
-from scenarios.readoptions import ReadOptions
-from scenarios.spork import spork
 from scenarios.synth.run import SynthOptions, synthesize
 from scenarios.synth.words import Vocabulary
 from tests.scenarios.synth.test_synth import source_windows, windows, written_by

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from scenarios.readoptions import ReadOptions
-from scenarios.tagging import tag_recording
+from scenarios.options.read import ReadOptions
+from scenarios.tags.tagging import tag_recording
 from tests.shared import TRACES
 from tests.simtool.run import simtool
 

@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks.fit_efficiency import fit
 from scenarios.accuracy_timing import GOALS, Judged, halves, judge, report
-from scenarios.publishedcases import PublishedCase, read_cases
-from scenarios.steady import Traffic, steady_state
-from scenarios.timing_cases import CHAT_OUTPUT, PREDICTORS, cost_of
-from scenarios.timing_reasons import reason_of
+from scenarios.published.publishedcases import PublishedCase, read_cases
+from scenarios.published.steady import Traffic, steady_state
+from scenarios.published.timing_cases import CHAT_OUTPUT, PREDICTORS, cost_of
+from scenarios.published.timing_reasons import reason_of
 from simulator.cost import DEFAULT_EFFICIENCY, FITTED, efficiency_of
 from tests.shared import SHARED
 

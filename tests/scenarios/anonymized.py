@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from scenarios.ask import ask
-from scenarios.convert import convert_anonymized
-from scenarios.options import LoadOptions, PlatformOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import LoadOptions, PlatformOptions, ReplayOptions
+from scenarios.recordings.convert import convert_anonymized
 from simulator.gateconfig import GateConfig
 from traces.model import Session
 from traces.readlog import ReadLog

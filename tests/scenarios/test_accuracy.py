@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.accuracy import CONSTANT, PER_DEPTH, accepted_per_depth, main, predict
-from scenarios.publishedcases import PublishedCase, read_cases
+from scenarios.published.publishedcases import PublishedCase, read_cases
 from traces.errors import TraceError
 
 

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from scenarios.anonymize import Anonymizer
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import load_workload, open_recording, session_tagger
+from scenarios.options.read import ReadOptions
+from scenarios.recordings.anonymize import Anonymizer
+from scenarios.recordings.recording import load_workload, open_recording, session_tagger
 from tests.scenarios.anonymized import anonymize, assert_replays_the_same, assert_says_nothing
 from tests.shared import AGENT_LOOP
 from tests.tokenclass.sessions import CALL, RESULT, conversation, one_turn, say

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from scenarios import api
-from scenarios.options import OptionError
-from scenarios.outputs import ALL_FILES
+from scenarios.options.replay import OptionError
+from scenarios.runs.outputs import ALL_FILES
 from tests.shared import AGENT_LOOP
 from tests.simtool.run import simtool
 

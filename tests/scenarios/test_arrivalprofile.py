@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.arrivalprofile import read_arrival_profile
+from scenarios.resolve.arrivalprofile import read_arrival_profile
 from traces.errors import TraceError
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from scenarios.batchcost import step_cost_per_token
-from scenarios.curve import Predictor, thinned_outputs
 from scenarios.decide import replay_once
-from scenarios.options import AcceptanceOptions, CostOptions, LoadOptions, PlatformOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
+from scenarios.law.batchcost import step_cost_per_token
+from scenarios.law.curve import Predictor, thinned_outputs
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import AcceptanceOptions, CostOptions, LoadOptions, PlatformOptions, ReplayOptions
 from scenarios.setup import Setup, set_up
 from simulator.metrics import mean_batch
 from simulator.policies import DraftPolicy, GammaByLabel

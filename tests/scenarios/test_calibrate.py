@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scenarios.calibrate import calibrated_profile, fitted_kappa, fitted_round_cost, hit_share
+from scenarios.calibration.calibrate import calibrated_profile, fitted_kappa, fitted_round_cost, hit_share
 from scenarios.server.run import ServerRun
 from simulator.acceptance.rounds import chain_rounds
 from simulator.acceptance.table import from_conditional

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scenarios.calibration import calibrate
+from scenarios.calibration.fit import calibrate
 from scenarios.server.run import RequestCounts, ServerRun
 from simulator.acceptance.rounds import chain_rounds
 from simulator.acceptance.table import from_conditional, from_eps

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks.measure_gpu import Points, Setup, measure, rising, summary
-from scenarios.costfile import CostTable, read_cost_table, write_cost_table
-from scenarios.options import CostOptions, PlatformOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import resolve_platform
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.replay import CostOptions, PlatformOptions
+from scenarios.resolve.costfile import CostTable, read_cost_table, write_cost_table
+from scenarios.resolve.platform import resolve_platform
 from simulator.origin import Origin
 from traces.errors import TraceError
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from scenarios.curve import net_saving
+from scenarios.law.curve import net_saving
 from simulator.config import EngineConfig
 from simulator.cost import DeclaredCost
 from simulator.metrics import attributed_s

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.lawcheck import LawCheck, law_check
-from scenarios.options import AcceptanceOptions, CostOptions, OptionError, PlatformOptions, PolicyOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
+from scenarios.law.lawcheck import LawCheck, law_check
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import (
+    AcceptanceOptions,
+    CostOptions,
+    OptionError,
+    PlatformOptions,
+    PolicyOptions,
+    ReplayOptions,
+)
 from scenarios.setup import set_up
-from scenarios.tagging import tag_recording
+from scenarios.tags.tagging import tag_recording
 from simulator.config import SpeculativeMethod
 from tests.shared import AGENT_LOOP
 

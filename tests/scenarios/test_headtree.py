@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.headtree import TreeDeclaration, TreeFigures, read_tree, shipped_trees, tree_figures
+from scenarios.acceptance.headtree import TreeDeclaration, TreeFigures, read_tree, shipped_trees, tree_figures
 from simulator import law
 from tests.simtool.run import simtool
 from traces.errors import TraceError

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios import labelcounts
-from scenarios.labelcounts import chosen_labels, first_label_counts, label_counts
+from scenarios.law import labelcounts
+from scenarios.law.labelcounts import chosen_labels, first_label_counts, label_counts
 from simulator import longcolumns
 from simulator.acceptance.base import Outputs
 from tokenclass.classes import N_SUBCLASSES

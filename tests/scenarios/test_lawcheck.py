@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.expected import expectation, replayed_outputs
-from scenarios.lawcheck import LawCheck, law_check
-from scenarios.options import AcceptanceOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
+from scenarios.acceptance.expected import expectation, replayed_outputs
+from scenarios.law.lawcheck import LawCheck, law_check
+from scenarios.law.stretch import schema_share, stretched
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import AcceptanceOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
 from scenarios.setup import Setup, set_up
-from scenarios.stretch import schema_share, stretched
 from simulator import law
 from tests.shared import AGENT_LOOP
 

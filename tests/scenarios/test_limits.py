@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenarios.acceptance.expected import expectation
 from scenarios.ask import ask
-from scenarios.expected import expectation
-from scenarios.limits import SHARE_RULE, Limit, limits, schema_share, stay_off
-from scenarios.options import AcceptanceOptions, CostOptions, LoadOptions, PlatformOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
+from scenarios.law.limits import SHARE_RULE, Limit, limits, schema_share, stay_off
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import AcceptanceOptions, CostOptions, LoadOptions, PlatformOptions, ReplayOptions
 from scenarios.setup import set_up
 from simulator import law
 from simulator.acceptance.base import Outputs

@@ -7,9 +7,9 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from scenarios.calibration import calibrate
-from scenarios.logprobfit import LogprobFigures, LogprobTally
-from scenarios.readoptions import ReadOptions
+from scenarios.calibration.fit import calibrate
+from scenarios.calibration.logprobfit import LogprobFigures, LogprobTally
+from scenarios.options.read import ReadOptions
 from scenarios.server.run import ServerRun
 from simulator.defaultprofile import DEFAULT_PROFILE
 from simulator.origin import Origin

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import load_workload, open_recording
-from scenarios.tagging import tag_recording
+from scenarios.options.read import ReadOptions
+from scenarios.recordings.recording import load_workload, open_recording
+from scenarios.tags.tagging import tag_recording
 from tests.shared import AGENT_LOOP
 from tests.tokenclass.sessions import one_turn
 from tokenclass.classes import N_SUBCLASSES

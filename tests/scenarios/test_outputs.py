@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from scenarios.agents.toolcost import UNNAMED
 from scenarios.ask import Asked, ask
-from scenarios.excerpt import OUTPUT_CHARS, OUTPUTS, ExcerptPicker
-from scenarios.outputs import ALL_FILES, check_output_dir, write_outputs
-from scenarios.rundetails import RunDetails
-from scenarios.settings import settings
-from scenarios.toolcost import UNNAMED
+from scenarios.options.settings import settings
+from scenarios.recordings.excerpt import OUTPUT_CHARS, OUTPUTS, ExcerptPicker
+from scenarios.runs.outputs import ALL_FILES, check_output_dir, write_outputs
+from scenarios.runs.rundetails import RunDetails
 from tests.scenarios.anonymized import anonymize
 from tests.shared import AGENT_LOOP
 

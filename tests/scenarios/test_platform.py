@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from scenarios.options import CostOptions, PlatformOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import Platform, resolve_platform
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.replay import CostOptions, PlatformOptions
+from scenarios.resolve.platform import Platform, resolve_platform
 from simulator.cost import RooflineCost
 from simulator.hardware import GPUS, MODELS, gpu_named
 from simulator.origin import Origin

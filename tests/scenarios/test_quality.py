@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scenarios.agents.quality import Assurance, QualityItem, budget_of, parse_lever, quality_budget, told
 from scenarios.ask import ask
 from scenarios.composition.run import composition
-from scenarios.options import OptionError, PlatformOptions, ReplayOptions
-from scenarios.quality import Assurance, QualityItem, budget_of, parse_lever, quality_budget, told
-from scenarios.readoptions import ReadOptions
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, PlatformOptions, ReplayOptions
 from simulator.gateconfig import GateConfig
 from tests.shared import AGENT_LOOP
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scenarios.agents.sessionreport import session_reports, task_of_session
 from scenarios.ask import ask
-from scenarios.options import LoadOptions, OptionError, ReplayOptions
-from scenarios.readoptions import ReadOptions
-from scenarios.sessionreport import session_reports, task_of_session
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import LoadOptions, OptionError, ReplayOptions
 from simulator.gateconfig import GateConfig, GiveUp
 from simulator.metrics import attributed_s, paid_s
 from simulator.workload import NO_PARENT

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scenarios.agents.spork import Predictor, spork
+from scenarios.agents.sporkcalls import TurnCalls, matched
 from scenarios.ask import Asked, ask
-from scenarios.options import LoadOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
-from scenarios.spork import Predictor, spork
-from scenarios.sporkcalls import TurnCalls, matched
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import LoadOptions, ReplayOptions
 from simulator.toolruns import ToolRuns
 from simulator.workload import NO_PARENT
 from tests.shared import AGENT_LOOP

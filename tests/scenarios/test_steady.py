@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scenarios.steady import Traffic, prompt_work, steady_state
+from scenarios.published.steady import Traffic, prompt_work, steady_state
 from simulator.acceptance.table import from_eps
 from simulator.config import EngineConfig, SpeculativeMethod
 from simulator.cost import DeclaredCost, RooflineCost

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarios.stretch import class_spans, schema_share, stretched
+from scenarios.law.stretch import class_spans, schema_share, stretched
 from tests.simulator.strategies import outputs_of
 
 OUTPUTS = st.lists(st.lists(st.integers(0, 7), max_size=30), min_size=1, max_size=5)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.options import OptionError
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import open_recording, tagged_sessions
-from scenarios.spanlengths import LengthCounts
-from scenarios.tagging import tag_recording
-from scenarios.tagreport import TagReport
-from scenarios.tagshow import ShownHidden, ShownText, show_turn
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError
+from scenarios.recordings.recording import open_recording, tagged_sessions
+from scenarios.recordings.spanlengths import LengthCounts
+from scenarios.tags.tagging import tag_recording
+from scenarios.tags.tagreport import TagReport
+from scenarios.tags.tagshow import ShownHidden, ShownText, show_turn
 from tests.shared import AGENT_LOOP
 from tests.tokenclass.sessions import CALL, TOOLS, one_turn
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass

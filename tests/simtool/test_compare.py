@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from scenarios.comparison.document import schema
-from scenarios.outputs import write_outputs
+from scenarios.runs.outputs import write_outputs
 from tests.scenarios.comparison.conftest import asked_of
 from tests.simtool.run import Ran, simtool
 

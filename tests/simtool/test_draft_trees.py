@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.headtree import read_tree, tree_figures
+from scenarios.acceptance.headtree import read_tree, tree_figures
 from simulator.cost import DeclaredCost, TreeCost
 from simulator.cost.model import PrefillWork
 from simulator.lawcosts import read_back

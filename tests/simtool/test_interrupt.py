@@ -25,7 +25,11 @@ main()
 """
 """Interrupts itself where the function has done its work for the first time."""
 
-_PLACES = [("scenarios.loaded", "load"), ("scenarios.decide", "replay_once"), ("scenarios.outputs", "write_run_table")]
+_PLACES = [
+    ("scenarios.recordings.loaded", "load"),
+    ("scenarios.decide", "replay_once"),
+    ("scenarios.runs.outputs", "write_run_table"),
+]
 
 
 @pytest.mark.parametrize(("module", "function"), _PLACES)
@@ -46,9 +50,9 @@ def test_an_interrupted_replay_leaves_the_folder_as_it_was(module: str, function
 
 
 _COMMANDS = [
-    ("scenarios.tagging.open_recording", ("tag",)),
+    ("scenarios.tags.tagging.open_recording", ("tag",)),
     ("scenarios.plan.run.load", ("plan", "--sessions-per-s", "1", "--target", "ttft:p99:100", "--gpus", "H200")),
-    ("scenarios.loaded.load_workload", ("compare", "arm-a", "arm-d")),
+    ("scenarios.recordings.loaded.load_workload", ("compare", "arm-a", "arm-d")),
 ]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.readoptions import ReadOptions
-from scenarios.recording import open_recording
+from scenarios.options.read import ReadOptions
+from scenarios.recordings.recording import open_recording
 from simtool.progress import Reporter, progress
 from traces.source import SourceFile
 

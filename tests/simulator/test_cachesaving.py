@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scenarios.ask import ask
-from scenarios.settings import settings
+from scenarios.options.settings import settings
 from simulator.cachesaving import cache_saved_s
 from simulator.replay import Replay
 from tests.shared import AGENT_LOOP

@@ -10,7 +10,7 @@ from scenarios.figures import number, percent
 from scenarios.report.marks import WITH, WITHOUT, data
 from scenarios.report.plot import Cell, Chart, Column, Drawing, Panel, Plot, Table, Unit
 from scenarios.report.subjects import Runs
-from scenarios.runsummary import Cost, RunSummary
+from scenarios.runs.runsummary import Cost, RunSummary
 
 _PRE, _DRAFT, _HIT, _DEC, _GATE = "C_pre", "draft prefill", "C_hit", "C_dec", "gate"
 _RETRIES, _TOTAL = "retries", "C_total"

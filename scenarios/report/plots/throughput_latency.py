@@ -12,7 +12,7 @@ from scenarios.report.marks import WITH, WITHOUT, Series, data, line_and_points,
 from scenarios.report.plot import Cell, Chart, Column, Drawing, NotDrawn, Panel, Plot, Table, Unit
 from scenarios.report.subjects import Runs
 from scenarios.report.swept import SweptPoint, SweptPoints
-from scenarios.runsummary import RunSummary
+from scenarios.runs.runsummary import RunSummary
 
 _FEW = 2
 """Marks of a run: with and without speculation."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 
+from scenarios.agents.toolcost import ToolCost
 from scenarios.figures import percent
 from scenarios.report.marks import Series, data
 from scenarios.report.plot import Column, Drawing, NotDrawn, Panel, Plot, Table, Unit
 from scenarios.report.subjects import Runs
-from scenarios.toolcost import ToolCost
 
 MOST = 15
 _CALL, _RESULT = "writing the calls", "reading the results"

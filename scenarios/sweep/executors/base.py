@@ -14,8 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from scenarios.loaded import Loaded
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.recordings.loaded import Loaded
 from scenarios.sweep.work import Failure, Task, Worked, failed
 
 PACKAGE = "scenarios.sweep.executors"

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from scenarios.loaded import Loaded
+from scenarios.recordings.loaded import Loaded
 from scenarios.sweep.executors.base import Deaths, Done, Executor, Resources
 from scenarios.sweep.sharedfile import open_loaded, save_loaded
 from scenarios.sweep.work import Task, work

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from scenarios.loaded import Loaded
+from scenarios.recordings.loaded import Loaded
 from scenarios.sweep.executors.base import Deaths, Done, Executor, Resources
 from scenarios.sweep.work import Task, Worked, work
 from traces.errors import SimtoolError

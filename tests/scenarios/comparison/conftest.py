@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scenarios.ask import Asked, ask
+from scenarios.options.settings import settings
 from scenarios.report.subjects import Run, Tables
-from scenarios.runtable import load_table, run_table
-from scenarios.settings import settings
+from scenarios.runs.runtable import load_table, run_table
 from tests.shared import AGENT_LOOP
 
 MakeRun = Callable[..., Run]

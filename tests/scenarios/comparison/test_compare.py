@@ -13,7 +13,7 @@ import pytest
 from scenarios.comparison.compare import CompareOptions, compare
 from scenarios.comparison.document import Breakdown, Comparison, Metric, Pairing, Part, Verdict
 from scenarios.comparison.totals import summary_figures
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.report.subjects import Run
 from simulator.sessiontime import session_times
 from tests.scenarios.comparison.conftest import MakeRun, asked_of, run_of

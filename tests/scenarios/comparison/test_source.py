@@ -6,8 +6,8 @@ import pytest
 
 from scenarios import api
 from scenarios.comparison.source import Replayed, read_run, read_sides
-from scenarios.options import OptionError
-from scenarios.outputs import write_outputs
+from scenarios.options.replay import OptionError
+from scenarios.runs.outputs import write_outputs
 from tests.scenarios.comparison.conftest import asked_of
 from tests.shared import AGENT_LOOP
 from tests.simtool.run import simtool

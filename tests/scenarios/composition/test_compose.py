@@ -11,10 +11,10 @@ from scenarios.answer import Interval
 from scenarios.composition.compose import Composed, Factors, compose
 from scenarios.composition.levers import ALL_LEVERS, Draws, lever_runs
 from scenarios.composition.run import composition, ruled
-from scenarios.options import ClusterOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
-from scenarios.parameters import ParameterBook
-from scenarios.platform import Platform, resolve_platform
-from scenarios.readoptions import ReadOptions
+from scenarios.options.parameters import ParameterBook
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import ClusterOptions, CostOptions, OptionError, PlatformOptions, ReplayOptions
+from scenarios.resolve.platform import Platform, resolve_platform
 from simulator.acceptance.table import from_eps
 from simulator.gate import gated
 from simulator.gateconfig import GateConfig

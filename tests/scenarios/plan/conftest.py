@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from scenarios.measure import Measure
 from scenarios.plan.document import Plan
 from scenarios.plan.run import plan
 from scenarios.plan.targets import Objectives, parse_targets
 from scenarios.plan.wanted import Wanted
+from scenarios.resolve.measure import Measure
 
 SERVICE_S = 1.0
 """100 tokens, 10 ms each."""

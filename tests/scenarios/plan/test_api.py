@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.api import plan
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from tests.shared import AGENT_LOOP
 from tests.simtool.run import simtool
 

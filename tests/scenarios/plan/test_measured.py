@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from scenarios.api.run import replay
-from scenarios.measure import Measure
 from scenarios.plan.document import Plan
 from scenarios.plan.run import plan
 from scenarios.plan.targets import Objectives, parse_targets
 from scenarios.plan.wanted import Wanted
+from scenarios.resolve.measure import Measure
 from tests.shared import AGENT_LOOP
 
 AXES = {"gpu": "H200", "tensor_parallel_size": "1", "gamma": "4", "kv_offload_gb": "0", "router": "least-loaded"}

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.plan.document import Plan, Sized
 from tests.scenarios.plan.conftest import LOOSE, SERVICE_S, Planned
 

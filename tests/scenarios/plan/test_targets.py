@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.plan.targets import Target, TargetMetric, parse_targets
 
 

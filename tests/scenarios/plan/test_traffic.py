@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scenarios.loaded import load
-from scenarios.measure import Measure
 from scenarios.plan.candidates import candidates
 from scenarios.plan.probe import Bench
 from scenarios.plan.span import Span, span_for
 from scenarios.plan.targets import Objectives, parse_targets
 from scenarios.plan.timeline import Timeline
 from scenarios.plan.traffic import Traffic
+from scenarios.recordings.loaded import load
+from scenarios.resolve.measure import Measure
 from simulator.workload import NO_PARENT
 from tests.scenarios.plan.conftest import AXES
 from tests.shared import AGENT_LOOP

@@ -11,7 +11,8 @@ import numpy as np
 import orjson
 import pytest
 
-from scenarios.options import (
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import (
     AcceptanceOptions,
     ClusterOptions,
     CostOptions,
@@ -31,7 +32,6 @@ from scenarios.protocol.report import ProtocolAnswer, check_protocol
 from scenarios.protocol.results import CompositionFigures, Figures, Pair, Results, Run, read_results
 from scenarios.protocol.schemas import read_tools
 from scenarios.protocol.simulate import RESULTS, run_protocol
-from scenarios.readoptions import ReadOptions
 from scenarios.synth.words import Vocabulary
 from simulator import law
 from tokenclass.tokenizers import load_tokenizer

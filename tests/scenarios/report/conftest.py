@@ -11,7 +11,7 @@ pytest.importorskip("altair", reason="needs simtool[report]")
 pytest.importorskip("vl_convert", reason="needs simtool[report]")
 
 from scenarios.ask import Asked
-from scenarios.lawcheck import LawCheck
+from scenarios.law.lawcheck import LawCheck
 from tests.scenarios.report.runs import hostile_recording, make_check, make_run
 
 

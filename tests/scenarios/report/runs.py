@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from scenarios.ask import Asked, ask
-from scenarios.excerpt import ExcerptPicker
-from scenarios.lawcheck import LawCheck, law_check
-from scenarios.outputs import write_outputs
-from scenarios.settings import settings
+from scenarios.law.lawcheck import LawCheck, law_check
+from scenarios.options.settings import settings
+from scenarios.recordings.excerpt import ExcerptPicker
+from scenarios.runs.outputs import write_outputs
 from scenarios.setup import set_up
 from tests.shared import AGENT_LOOP
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.report.export import PlotFormat, write_plots
 from scenarios.report.subjects import read_subject
 from tests.scenarios.report.conftest import Checked, Made

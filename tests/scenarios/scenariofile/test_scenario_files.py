@@ -8,12 +8,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from scenarios.option import Section
+from scenarios.options.option import Section
+from scenarios.options.settings import all_options, settings
 from scenarios.scenariofile.document import read_document
 from scenarios.scenariofile.load import Scenario, load_scenario, shipped
 from scenarios.scenariofile.schema import schema
 from scenarios.scenariofile.text import scenario_text
-from scenarios.settings import all_options, settings
 from traces.errors import SimtoolError, TraceError
 
 

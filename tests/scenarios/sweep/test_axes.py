@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.options import OptionError
-from scenarios.settings import all_options, settings
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import all_options, settings
 from scenarios.sweep.axes import Axis, Span, axis_of, parse_axis
 
 

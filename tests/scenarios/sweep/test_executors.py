@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scenarios.loaded import Loaded, load
-from scenarios.options import OptionError
-from scenarios.settings import settings
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import settings
+from scenarios.recordings.loaded import Loaded, load
 from scenarios.sweep.executors.base import Executor, Resources, executor_names, make_executor
 from scenarios.sweep.sharedfile import open_loaded, save_loaded
 from scenarios.sweep.work import Failure, Task, work

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
 from scenarios.sweep.axes import parse_axis
 from scenarios.sweep.objectives import Objective
 from scenarios.sweep.pareto import best, front

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scenarios.ask import question
-from scenarios.loaded import load
-from scenarios.settings import settings
+from scenarios.options.settings import settings
+from scenarios.recordings.loaded import load
 from scenarios.sweep.executors.base import Resources, make_executor
 from scenarios.sweep.run import Where, sweep
 from scenarios.sweep.work import Failure, Task, work

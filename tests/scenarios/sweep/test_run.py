@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from scenarios.ask import ask
-from scenarios.options import OptionError
+from scenarios.options.replay import OptionError
+from scenarios.options.settings import settings
 from scenarios.scenariofile.places import Places
-from scenarios.settings import settings
 from scenarios.sweep.definition import Request, merged, reference_of
 from scenarios.sweep.document import Summary
 from scenarios.sweep.objectives import figures

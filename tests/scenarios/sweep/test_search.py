@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.settings import settings
+from scenarios.options.settings import settings
 from scenarios.sweep.axes import parse_axis
 from scenarios.sweep.objectives import Objective
 from scenarios.sweep.points import Method

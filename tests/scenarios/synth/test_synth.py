@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from scenarios.ask import ask
-from scenarios.options import OptionError, PlatformOptions, ReplayOptions
-from scenarios.readoptions import ReadOptions
+from scenarios.options.read import ReadOptions
+from scenarios.options.replay import OptionError, PlatformOptions, ReplayOptions
 from scenarios.synth.declared import Declared
 from scenarios.synth.fit import fit
 from scenarios.synth.lengths import LengthWriter

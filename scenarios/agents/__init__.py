@@ -1,0 +1,1 @@
+"""Figures of agent loops: sessions, tools, calls started early, quality."""

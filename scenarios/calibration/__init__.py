@@ -1,0 +1,1 @@
+"""From what servers and recordings report to a profile."""

@@ -1,0 +1,1 @@
+"""Published measurements as cases that predictions are held against."""

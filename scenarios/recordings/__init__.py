@@ -1,0 +1,1 @@
+"""Recordings read, tagged and shared between questions, and written in other forms."""

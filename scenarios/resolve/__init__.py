@@ -1,0 +1,1 @@
+"""Options resolved to what is replayed: hardware, step times, prices, replicas, load, draws."""

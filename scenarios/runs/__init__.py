@@ -1,0 +1,1 @@
+"""One replay in figures, tables, timelines and files."""

@@ -1,0 +1,1 @@
+"""What the output tokens of a recording are made of."""
