@@ -38,7 +38,7 @@ class CallSpans:
 
 def call_spans(workload: Workload) -> CallSpans:
     """The calls of all attempts of *workload*."""
-    names, marks = (run_starts(workload, label) for label in (SubClass.N, SubClass.D))
+    names, marks = (_run_starts(workload, label) for label in (SubClass.N, SubClass.D))
     attempt = np.searchsorted(workload.offsets, names, side="right") - 1
     start = _starts(names, marks, workload.offsets[attempt])
     following = np.append(attempt[1:] == attempt[:-1], False)
@@ -46,12 +46,12 @@ def call_spans(workload: Workload) -> CallSpans:
     return CallSpans(attempt, start, _after_name(workload, names), end, _tools(workload, attempt))
 
 
-def run_starts(workload: Workload, label: SubClass) -> I64:
+def _run_starts(workload: Workload, label: SubClass) -> I64:
     """Where runs of *label* begin; none goes over the end of an output."""
     among = workload.labels == label
     begins = among.copy()
     begins[1:] &= ~among[:-1]
-    firsts = workload.offsets[:-1][np.diff(workload.offsets) > 0]
+    firsts = _output_starts(workload)
     begins[firsts] = among[firsts]
     return np.flatnonzero(begins)
 
@@ -67,9 +67,15 @@ def tool_before(workload: Workload, spans: CallSpans) -> npt.NDArray[np.int32]:
     index = np.repeat(spans.named - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
     tool[index] = np.repeat(spans.tool, length)
     before = np.append(False, _SCHEMA[workload.labels[:-1]])
-    before[workload.offsets[:-1][np.diff(workload.offsets) > 0]] = False
+    before[_output_starts(workload)] = False
     tool[~before] = UNKNOWN_TOOL
     return tool
+
+
+def _output_starts(workload: Workload) -> I64:
+    """First token of each output that has one."""
+    starts: I64 = workload.offsets[:-1][np.diff(workload.offsets) > 0]
+    return starts
 
 
 def _starts(names: I64, marks: I64, least: I64) -> I64:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from simulator.acceptance.table import TableAcceptance, from_survival
+from simulator.acceptance.table import TableAcceptance, conditional_of_survival, from_conditional
 
 Path = tuple[int, ...]
 """Ranks of the candidates from the root to a node, 0 the likeliest."""
@@ -72,9 +72,17 @@ class HeadTree:
         """
         return 1 + o + delta * self.width + d * draft_passes
 
+    @property
+    def conditional(self) -> list[float]:
+        """Acceptance by depth, that before accepted: of a chain that accepts as many tokens as the tree.
+
+        It ends in 0, since no round accepts more than the depth; the tree's width has to be charged apart.
+        """
+        return [*conditional_of_survival([min(value, 1.0) for value in self.survival]), 0.0]
+
     def acceptance(self) -> TableAcceptance:
-        """A chain of the tree's depth that accepts as many tokens as the tree; its width has to be charged apart."""
-        return from_survival([min(value, 1.0) for value in self.survival])
+        """That chain, the same for all labels."""
+        return from_conditional(self.conditional)
 
 
 def exclusive(cumulative: Sequence[float]) -> tuple[float, ...]:

@@ -16,6 +16,7 @@ from simulator.acceptance.rounds import chain_rounds
 from simulator.acceptance.suffix import SuffixDecoding
 from simulator.acceptance.table import TableAcceptance
 from simulator.config import SpeculativeMethod
+from simulator.longcolumns import gathered
 from simulator.tokenstore import TokenStore
 from tokenclass.classes import N_SUBCLASSES
 
@@ -35,10 +36,12 @@ class MeasuredDrafts:
 
     def acceptance(self, keys: U64, recorded: I64) -> ObservedAcceptance:
         """The model of attempts of these *keys*, each a repetition of attempt number ``recorded[a]``."""
-        lengths = np.diff(self.offsets)[recorded]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        index = np.arange(int(offsets[-1])) + np.repeat(self.offsets[recorded] - offsets[:-1], lengths)
-        known = {gamma: Potential(one.accepted[index], one.drafted[index]) for gamma, one in self.known.items()}
+        pieces = self.offsets[recorded], np.diff(self.offsets)[recorded]
+        known = {
+            gamma: Potential(gathered(one.accepted, *pieces)[0], gathered(one.drafted, *pieces)[0])
+            for gamma, one in self.known.items()
+        }
+        offsets = np.concatenate([[0], np.cumsum(pieces[1])]).astype(np.int64)
         return ObservedAcceptance(Attempts(keys, offsets), known, self.cuts)
 
     def table(self, gamma: int) -> TableAcceptance:

@@ -52,11 +52,14 @@ class AcceptanceChoice:
     tree_depth: int | None = None
     """Most drafts that a round accepts, where they form a tree; None: all that it drafts."""
 
+    def law_depth(self, gamma: int) -> int:
+        """The depth by which the law reads a round of *gamma* drafts: of a tree its own."""
+        return gamma if self.tree_depth is None else self.tree_depth
+
     def law_terms(self, gamma: int, costs: LawCosts) -> tuple[int, LawCosts]:
-        """The depth and the constants by which the law reads a round: a tree as the chain of its depth and cost."""
-        if self.tree_depth is None:
-            return gamma, costs
-        return self.tree_depth, costs.spread(gamma, self.tree_depth)
+        """That depth, and the constants that spread the cost of the round over it."""
+        depth = self.law_depth(gamma)
+        return depth, costs.spread(gamma, depth)
 
     @property
     def replayed(self) -> AcceptanceModel:

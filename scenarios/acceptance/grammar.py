@@ -17,6 +17,7 @@ from simulator.acceptance.grammar import Constraint, GrammarAcceptance, GrammarM
 from simulator.acceptance.recorded import Attempts
 from simulator.acceptance.table import from_eps
 from simulator.acceptance.threshold import ThresholdModel
+from simulator.longcolumns import gathered
 from simulator.origin import Origin
 from simulator.replay import attempt_keys
 from simulator.workload import Workload
@@ -78,10 +79,8 @@ def resolve_grammar(
 
 
 def _constraint(mode: GrammarMode, recorded: Workload, keys: U64, source: I64, forced: Bools) -> Constraint:
-    lengths = np.diff(recorded.offsets)[source]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    index = np.arange(int(offsets[-1])) + np.repeat(recorded.offsets[source] - offsets[:-1], lengths)
-    return Constraint(mode, Attempts(keys, offsets), forced[index])
+    forced, offsets = gathered(forced, recorded.offsets[source], np.diff(recorded.offsets)[source])
+    return Constraint(mode, Attempts(keys, offsets), forced)
 
 
 def _shares(recorded: Workload, forced: Bools, mode: GrammarMode) -> F64:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scenarios.acceptance.expected import AcceptanceChoice
 from scenarios.acceptance.headtree import TreeDeclaration
 from scenarios.options.parameters import ParameterBook
 from scenarios.options.replay import OptionError, ReplayOptions
-from simulator.acceptance.table import conditional_of_survival, from_conditional
+from simulator.acceptance.table import from_conditional
 from simulator.origin import Origin
 from tokenclass.classes import PositionClass
 
@@ -26,25 +24,19 @@ def tree_acceptance(declared: TreeDeclaration, options: ReplayOptions, book: Par
     if policy.confidence_threshold is not None or policy.grammar == "accept":
         raise OptionError("--draft-tree: --confidence-threshold and --grammar accept rule chains of drafts, not trees")
     tree = declared.tree()
-    by_class = {one: _rates(declared.tree(one).survival) for one in PositionClass if one.name in declared.by_class}
-    table = from_conditional(_rates(tree.survival), by_class)
+    by_class = {one: declared.tree(one).conditional for one in PositionClass if one.name in declared.by_class}
+    table = from_conditional(tree.conditional, by_class)
     shown = " ".join(f"{value:.4g}" for value in tree.survival)
     source = declared.source or "given"
     told = f"by class for {', '.join(one.name for one in by_class)}" if by_class else "the same for all classes"
     book.add("acceptance", f"draft tree {declared.name}", Origin.DECLARED, f"{source}; {told}")
     book.add("draft_tree.survival", shown, Origin.DECLARED, "probability that 1, 2, ... tokens are accepted")
-    eps = 1.0 - table.table[:, 0]
     return AcceptanceChoice(
         model=table,
         table=table,
         pessimistic=table,
         optimistic=table,
-        eps=np.asarray(eps),
+        eps=1.0 - table.table[:, 0],
         depths=(tree.width,),
         tree_depth=tree.depth,
     )
-
-
-def _rates(survival: tuple[float, ...]) -> list[float]:
-    """Conditional acceptance by depth, and 0 beyond the tree's deepest node."""
-    return [*conditional_of_survival([min(value, 1.0) for value in survival]), 0.0]

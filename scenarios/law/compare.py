@@ -38,7 +38,7 @@ class Predicted:
         """c_net / c_T by expectation. A drafter that often drafts nothing is charged per round what it did draft."""
         if self.known is None:
             return self.exact.cost_per_token(costs)
-        per_round = self.known.cost_per_token(costs) * self.known.tokens_per_round
+        per_round = self.known.cost_per_round(costs)
         return per_round / self.exact.tokens_per_round
 
 
@@ -161,7 +161,7 @@ def class_rows(
                 tokens=tokens,
                 share=tokens / total,
                 eps=eps,
-                tau_law=law.tau(eps, choice.tree_depth or gamma),
+                tau_law=law.tau(eps, choice.law_depth(gamma)),
                 tau=float(by_label.accepted_from[index].sum()) / started if started else None,
                 rounds=started,
                 tokens_per_round_exact=(tokens - float(first[index].sum())) / share if share else None,

@@ -94,7 +94,7 @@ def law_check(setup: Setup) -> LawCheck:
     exact = expectation(choice.table, outputs, gamma)
     known = expectation(choice.model, outputs, gamma) if choice.measured else None
     paid = known or exact
-    per_round = paid.cost_per_token(costs) * paid.tokens_per_round
+    per_round = paid.cost_per_round(costs)
     rows = _classes(outputs, choice, exact, known, gamma)
     tau = {row.label: row.tau_exact if known is None else row.tau_measured for row in rows}
     saving = 1 - paid.cost_per_token(costs)
@@ -146,7 +146,7 @@ def _approximations(
     def row(name: str, formula: str, tokens: float | None) -> Approximation:
         return Approximation(name=name, formula=formula, tokens_per_round=tokens, interval=None, saving=saved(tokens))
 
-    jumped, depth = _mean_jump(choice, outputs), choice.tree_depth or gamma
+    jumped, depth = _mean_jump(choice, outputs), choice.law_depth(gamma)
     by_class = jumped + sum(w * law.tau(eps, depth) for w, eps in zip(present.w, present.eps, strict=True)) + 1
     plus = " + mean forced run" if jumped else ""
     rows = [
@@ -219,7 +219,7 @@ def _classes(
                 label=one.name,
                 share=tokens / len(outputs.labels),
                 eps=eps,
-                tau_law=law.tau(eps, choice.tree_depth or gamma),
+                tau_law=law.tau(eps, choice.law_depth(gamma)),
                 tau_exact=_tau(exact, index),
                 tau_measured=None if known is None else _tau(known, index),
                 tokens_per_round_exact=_per_round(exact, index, emitted),

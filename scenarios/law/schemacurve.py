@@ -51,7 +51,7 @@ def schema_curve(
     costs = read_back(platform.cost, n_seqs=batch, context_tokens=context, gamma=gamma)
     paid = expectation(choice.replayed if choice.measured else under(choice.table, choice.policy), outputs, gamma)
     table = under(choice.by_label or choice.table, by_labels_alone(choice.policy))
-    per_round = paid.cost_per_token(costs) * paid.tokens_per_round
+    per_round = paid.cost_per_round(costs)
     points = []
     for factor in STRETCHES if schema_share(outputs.labels) else (1.0,):
         moved = stretched(outputs, factor)

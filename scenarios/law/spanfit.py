@@ -52,7 +52,7 @@ def by_span_length(outputs: Outputs, choice: AcceptanceChoice, gamma: int) -> li
                 spans=int(np.count_nonzero(span_bin == number)),
                 tokens=int(np.count_nonzero(mine)),
                 law_tokens_per_round=law.tokens_per_round(
-                    mean_eps(outputs.labels[mine], choice.eps), choice.tree_depth or gamma
+                    mean_eps(outputs.labels[mine], choice.eps), choice.law_depth(gamma)
                 ),
                 exact_tokens_per_round=_ratio(emitted, float(exact[mine].sum())),
                 measured_tokens_per_round=None if known is None else _ratio(emitted, float(known[mine].sum())),

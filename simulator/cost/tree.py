@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from simulator.cost.model import CostModel, Number, PrefillWork, StepCost
 
 
@@ -32,8 +30,7 @@ class TreeCost:
         seconds = self.base.decode_s(n_seqs, n_drafts, context_tokens, passes)
         if not self.head_cost:
             return seconds
-        drafting = np.asarray(n_drafts) > 0 if isinstance(n_drafts, np.ndarray) else n_drafts > 0
-        return seconds + drafting * self.head_cost * self.base.decode_s(n_seqs, 0.0, context_tokens, 0.0)
+        return seconds + (n_drafts > 0) * self.head_cost * self.base.decode_s(n_seqs, 0.0, context_tokens, 0.0)
 
     def step(
         self, n_seqs: int, n_drafts: int, context_tokens: int, draft_passes: int, prefill: PrefillWork

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from scenarios.acceptance.headtree import read_tree, tree_figures
 from simulator.cost import DeclaredCost, TreeCost
 from simulator.cost.model import PrefillWork
 from simulator.lawcosts import read_back
-from tests.simtool.run import Ran, simtool
 
 SAMPLE = "sample"
 LAW = ("--c-t-ms", "20", "--delta", "0.004", "--d", "0.1", "--overhead", "0.05")
@@ -20,20 +18,6 @@ paths = [[0], [0, 0], [0, 0, 0], [0, 0, 0, 0]]
 topk = [[0.6], [0.6], [0.6], [0.6]]
 draft_passes = 4
 """
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    def run(*args: str) -> Ran:
-        return simtool(capsys, monkeypatch, *args)
-
-    return run
-
-
-def replayed(cli, *args: str) -> dict:
-    ran = cli("replay", SAMPLE, *args, "--json", "-")
-    assert ran.code == 0, ran.err
-    return json.loads(ran.out)
 
 
 def test_a_step_of_trees_costs_what_the_declaration_says() -> None:
@@ -52,20 +36,20 @@ def test_a_step_of_trees_costs_what_the_declaration_says() -> None:
     assert cost.decode_s(2, 0.0, 100, 0.0) == pytest.approx(0.02)
 
 
-def test_a_chain_written_as_a_tree_replays_like_the_chain(cli, tmp_path: Path) -> None:
+def test_a_chain_written_as_a_tree_replays_like_the_chain(replayed, tmp_path: Path) -> None:
     file = tmp_path / "chain.toml"
     file.write_text(CHAIN)
-    as_tree = replayed(cli, "--draft-tree", str(file), *LAW, "--speculative-method", "eagle")
+    as_tree = replayed("--draft-tree", str(file), *LAW, "--speculative-method", "eagle")
     eps = "S=0.4,R=0.4,F=0.4"
-    as_chain = replayed(cli, "--gamma", "4", "--eps", eps, *LAW, "--speculative-method", "eagle")
+    as_chain = replayed("--gamma", "4", "--eps", eps, *LAW, "--speculative-method", "eagle")
     assert as_tree["replay"] == as_chain["replay"]
     for mine, theirs in zip(as_tree["comparison"], as_chain["comparison"], strict=True):
         for name in ("law", "exact", "sampled"):
             assert mine[name] == pytest.approx(theirs[name])
 
 
-def test_the_replay_of_a_tree_gives_what_its_figures_say(cli) -> None:
-    document = replayed(cli, "--draft-tree", "medusa-2-high", *LAW, *ALONE)
+def test_the_replay_of_a_tree_gives_what_its_figures_say(replayed) -> None:
+    document = replayed("--draft-tree", "medusa-2-high", *LAW, *ALONE)
     declared = read_tree("medusa-2-high")
     figures = tree_figures(declared, 0.004, 0.1, 0.05)
     tokens, saving = document["comparison"]
@@ -78,10 +62,10 @@ def test_the_replay_of_a_tree_gives_what_its_figures_say(cli) -> None:
     assert len([rate for rate in counted["num_accepted_tokens_per_pos"] if rate]) == declared.tree().depth
 
 
-def test_rates_by_class_part_the_classes(cli, tmp_path: Path) -> None:
+def test_rates_by_class_part_the_classes(replayed, tmp_path: Path) -> None:
     file = tmp_path / "tree.toml"
     file.write_text(CHAIN + "[by_class.S]\ntopk = [[0.9], [0.9], [0.9], [0.9]]\n")
-    document = replayed(cli, "--draft-tree", str(file), *LAW)
+    document = replayed("--draft-tree", str(file), *LAW)
     tau = {one["label"]: one["tau"] for one in document["classes"]}
     assert tau["S"] > 2 * tau["F"]
     assert read_tree(str(file)).tree().tokens_per_round == pytest.approx(sum(0.6**i for i in range(5)))
@@ -115,9 +99,9 @@ def test_an_unusable_tree_names_its_file(cli, tmp_path: Path) -> None:
     assert "by_class names Q" in " ".join(ran.err.split())
 
 
-def test_without_speculation_the_tree_is_left_out(cli) -> None:
-    plain = replayed(cli, "--gamma", "0")
-    assert replayed(cli, "--gamma", "0", "--draft-tree", "medusa-1")["replay"] == plain["replay"]
+def test_without_speculation_the_tree_is_left_out(replayed) -> None:
+    plain = replayed("--gamma", "0")
+    assert replayed("--gamma", "0", "--draft-tree", "medusa-1")["replay"] == plain["replay"]
 
 
 @pytest.mark.parametrize("command", [("optimize-gamma", SAMPLE), ("protocol", "run", "x")])

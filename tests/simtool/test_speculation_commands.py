@@ -10,30 +10,13 @@ import pytest
 
 from tests.scenarios.server.test_perrequest import response
 from tests.shared import AGENT_LOOP
-from tests.simtool.run import Ran, simtool
 
 SAMPLE = str(AGENT_LOOP)
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*args: str) -> Ran:
-        return simtool(capsys, monkeypatch, *args)
-
-    return run
-
-
-def replayed(cli, *args: str) -> dict:
-    ran = cli("replay", SAMPLE, *args, "--json", "-")
-    assert ran.code == 0, ran.err
-    return json.loads(ran.out)
-
-
 @pytest.mark.parametrize("method", ["ngram", "suffix"])
-def test_acceptance_of_a_drafter_without_model_is_measured(cli, method: str) -> None:
-    document = replayed(cli, "--speculative-method", method, "--gamma", "4")
+def test_acceptance_of_a_drafter_without_model_is_measured(replayed, method: str) -> None:
+    document = replayed("--speculative-method", method, "--gamma", "4")
     assert document["config"]["acceptance"]["origin"] == "measured"
     assert document["config"]["draft_model"]["value"] is None
     tokens = document["comparison"][0]
@@ -48,27 +31,27 @@ def test_acceptance_of_a_drafter_without_model_is_measured(cli, method: str) -> 
     assert document["verdict"]["spread_of"].startswith("measured")
 
 
-def test_measured_drafters_do_not_depend_on_the_seed_but_on_their_options(cli) -> None:
+def test_measured_drafters_do_not_depend_on_the_seed_but_on_their_options(replayed) -> None:
     base = ("--speculative-method", "ngram")
-    one, other = (replayed(cli, *base, "--seed", seed)["comparison"][0]["measured"] for seed in ("1", "2"))
-    shorter = replayed(cli, *base, "--prompt-lookup-min", "2", "--prompt-lookup-max", "3")
-    latest = replayed(cli, *base, "--prompt-lookup-match", "latest")
+    one, other = (replayed(*base, "--seed", seed)["comparison"][0]["measured"] for seed in ("1", "2"))
+    shorter = replayed(*base, "--prompt-lookup-min", "2", "--prompt-lookup-max", "3")
+    latest = replayed(*base, "--prompt-lookup-match", "latest")
     assert one == other
     assert shorter["comparison"][0]["measured"] > one
     assert latest["comparison"][0]["measured"] != one
     assert latest["config"]["prompt_lookup_match"]["value"] == "latest"
 
 
-def test_repeated_draws_repeat_the_measured_rounds(cli) -> None:
-    once = replayed(cli, "--speculative-method", "ngram", "--nu", "1")
-    twice = replayed(cli, "--speculative-method", "ngram", "--nu", "2")
+def test_repeated_draws_repeat_the_measured_rounds(replayed) -> None:
+    once = replayed("--speculative-method", "ngram", "--nu", "1")
+    twice = replayed("--speculative-method", "ngram", "--nu", "2")
     rate = "mean_acceptance_length"
     assert twice["replay"]["speculation"][rate] == pytest.approx(once["replay"]["speculation"][rate], rel=0.05)
     assert twice["replay"]["total_output_tokens"] > 1.6 * once["replay"]["total_output_tokens"]
 
 
-def test_declared_acceptance_takes_the_place_of_the_measured_one(cli) -> None:
-    document = replayed(cli, "--speculative-method", "ngram", "--acceptance-length", "3")
+def test_declared_acceptance_takes_the_place_of_the_measured_one(replayed) -> None:
+    document = replayed("--speculative-method", "ngram", "--acceptance-length", "3")
     assert document["config"]["acceptance"]["origin"] == "declared"
     assert document["comparison"][0]["exact"] == pytest.approx(3, rel=0.03)
 
@@ -82,20 +65,20 @@ def test_a_recording_without_text_cannot_be_measured_on(cli, tmp_path: Path) -> 
     assert "--acceptance-length" in ran.err
 
 
-def test_depths_by_class_draft_less_than_one_depth(cli) -> None:
-    fixed = replayed(cli, "--gamma", "8")
-    by_class = replayed(cli, "--gamma", "S=8,R=2,F=0,T=4")
+def test_depths_by_class_draft_less_than_one_depth(replayed) -> None:
+    fixed = replayed("--gamma", "8")
+    by_class = replayed("--gamma", "S=8,R=2,F=0,T=4")
     assert by_class["config"]["num_speculative_tokens"]["value"] == 8
     assert by_class["config"]["gamma_by_class"]["value"].startswith("D=8,N=8,K=8,V=8,T=4,P=8,R=2,F=0")
     drafted = [one["replay"]["speculation"]["num_draft_tokens"] for one in (by_class, fixed)]
     assert drafted[0] < 0.7 * drafted[1]
-    equal = replayed(cli, "--gamma", "S=8,R=8,F=8")
+    equal = replayed("--gamma", "S=8,R=8,F=8")
     assert equal["replay"] == fixed["replay"]
 
 
-def test_depths_by_tool_change_the_calls_of_that_tool_alone(cli) -> None:
-    fixed = replayed(cli, "--gamma", "8")
-    deeper = replayed(cli, "--gamma", "8,call:edit_file=16")
+def test_depths_by_tool_change_the_calls_of_that_tool_alone(replayed) -> None:
+    fixed = replayed("--gamma", "8")
+    deeper = replayed("--gamma", "8,call:edit_file=16")
     assert deeper["config"]["num_speculative_tokens"]["value"] == 16
     assert deeper["config"]["gamma_by_tool"]["value"] == "edit_file=16"
     rounds = [{one["label"]: one["rounds"] for one in document["classes"]} for document in (fixed, deeper)]
@@ -103,14 +86,14 @@ def test_depths_by_tool_change_the_calls_of_that_tool_alone(cli) -> None:
     assert rounds[1]["S"] < rounds[0]["S"]
     drafted = [one["replay"]["speculation"]["num_draft_tokens"] for one in (fixed, deeper)]
     assert drafted[0] < drafted[1] < 1.5 * drafted[0]
-    every = replayed(cli, "--gamma", "8,call:edit_file=8")
+    every = replayed("--gamma", "8,call:edit_file=8")
     assert every["replay"] == fixed["replay"]
 
 
-def test_depths_by_batch_size_and_confidence_cut_rounds(cli) -> None:
-    fixed = replayed(cli, "--gamma", "8", "--max-concurrency", "4")
+def test_depths_by_batch_size_and_confidence_cut_rounds(replayed) -> None:
+    fixed = replayed("--gamma", "8", "--max-concurrency", "4")
     for args in (("--gamma-by-batch-size", "1-2:8,3-:1"), ("--confidence-threshold", "0.5")):
-        cut = replayed(cli, "--gamma", "8", "--max-concurrency", "4", *args)
+        cut = replayed("--gamma", "8", "--max-concurrency", "4", *args)
         rates = [one["replay"]["speculation"]["draft_acceptance_rate"] for one in (cut, fixed)]
         assert rates[0] > rates[1]
         assert cut["replay"]["total_output_tokens"] == fixed["replay"]["total_output_tokens"]
@@ -158,22 +141,22 @@ def test_law_check_prints_each_reckoning(cli) -> None:
         assert needed in ran.out
 
 
-def test_optimize_gamma_replays_what_it_recommends(cli) -> None:
+def test_optimize_gamma_replays_what_it_recommends(cli, replayed) -> None:
     ran = cli("optimize-gamma", SAMPLE, "--max-gamma", "6", "--json", "-")
     assert ran.code == 0
     document = json.loads(ran.out)
     fixed, by_class, by_size = document["candidates"]
     assert by_class["expected_net_saving"] >= fixed["expected_net_saving"] - 1e-9
-    setting = replayed(cli, "--gamma", fixed["option"])["verdict"]["net_saving"]
+    setting = replayed("--gamma", fixed["option"])["verdict"]["net_saving"]
     assert setting["value"] == pytest.approx(fixed["replayed"]["value"], abs=1e-12)
     sizes = [point["gamma"] for point in document["by_batch_size"]]
     assert sizes == sorted(sizes, reverse=True)  # the larger the batch, the dearer a draft
     option, _, rows = by_size["option"].partition(" --gamma-by-batch-size ")
-    setting = replayed(cli, "--gamma", option, "--gamma-by-batch-size", rows)["verdict"]["net_saving"]
+    setting = replayed("--gamma", option, "--gamma-by-batch-size", rows)["verdict"]["net_saving"]
     assert setting["value"] == pytest.approx(by_size["replayed"]["value"], abs=1e-12)
 
 
-def test_a_calibrated_profile_is_replayed(cli, tmp_path: Path) -> None:
+def test_a_calibrated_profile_is_replayed(cli, replayed, tmp_path: Path) -> None:
     responses = tmp_path / "responses.jsonl"
     responses.write_text("".join(json.dumps(response([20 + at, 10, 30, 40])) + "\n" for at in range(20)))
     profile = tmp_path / "profile.json"
@@ -183,7 +166,7 @@ def test_a_calibrated_profile_is_replayed(cli, tmp_path: Path) -> None:
         assert needed in ran.out
     document = json.loads(profile.read_text())
     jsonschema.validate(document, json.loads(cli("schema", "profile").out))
-    answer = replayed(cli, "--gamma", "3", "--profile", str(profile))
+    answer = replayed("--gamma", "3", "--profile", str(profile))
     length = 1 + sum(sum((20 + at, 10, 30, 40)[k] * k for k in range(4)) for at in range(20)) / sum(
         100 + at for at in range(20)
     )
@@ -192,14 +175,14 @@ def test_a_calibrated_profile_is_replayed(cli, tmp_path: Path) -> None:
     assert answer["verdict"]["spread"]["low"] < answer["verdict"]["spread"]["high"]
 
 
-def test_a_profile_in_toml_is_read_too(cli, tmp_path: Path) -> None:
+def test_a_profile_in_toml_is_read_too(cli, replayed, tmp_path: Path) -> None:
     profile = tmp_path / "profile.toml"
     eps = "\n".join(
         f'[eps.{name}]\nvalue = 0.5\nlow = 0.4\nhigh = 0.6\norigin = "measured"\nsource = "x"' for name in "DNKVTPRF"
     )
     kappa = 'kappa = {value = 1.0, low = 1.0, high = 1.0, origin = "declared", source = "x"}'
     profile.write_text(f'name = "mine"\n{kappa}\n{eps}\n')
-    answer = replayed(cli, "--gamma", "1", "--profile", str(profile))
+    answer = replayed("--gamma", "1", "--profile", str(profile))
     assert answer["comparison"][0]["law"] == pytest.approx(1.5)
     profile.write_text("name = 3\n")
     ran = cli("replay", SAMPLE, "--profile", str(profile))
