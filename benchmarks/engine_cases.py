@@ -42,6 +42,7 @@ def fixed_requests(count: int) -> Workload:
         session_ids=tuple(map(str, range(count))),
         session_start_s=unknown,
         session_parent=np.full(count, NO_PARENT, dtype=np.int32),
+        session_reward=unknown,
         session_turns=np.arange(count + 1),
         turn_ids=("1",) * count,
         turn_parent=np.full(count, NO_PARENT, dtype=np.int32),

@@ -13,14 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from scenarios.acceptance.drafters import MeasuredDrafts, measure
-from scenarios.options.drafting import DrafterOptions
+from scenarios.drafters.base import DrafterOptions, drafters
+from scenarios.drafters.ngram import NgramOptions
+from scenarios.drafters.suffix import SuffixOptions
 from scenarios.options.read import ReadOptions
 from scenarios.recordings.recording import load_workload, open_recording
 from simulator import predictions, rng
 from simulator.acceptance.base import F64, I64
 from simulator.acceptance.ngram import Occurrence
 from simulator.acceptance.rounds import chain_rounds
-from simulator.config import SpeculativeMethod
 from simulator.workload import Workload
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_CLASSES, PositionClass
 
@@ -35,8 +36,8 @@ class Drafter:
     """A drafter with a name for the table."""
 
     name: str
-    method: SpeculativeMethod
-    options: DrafterOptions
+    method: str
+    options: DrafterOptions = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,8 @@ def measured(recorded: Recorded, drafter: Drafter, gamma: int = GAMMA, *, first:
     workload = recorded.workload
     if workload.tokens is None:
         raise ValueError("the workload has no token ids: build it with keep_ids")
-    drafts = measure(workload.tokens, workload.labels, workload.offsets, drafter.method, drafter.options, [gamma])
+    method = drafters()[drafter.method]
+    drafts = measure(workload.tokens, workload.labels, workload.offsets, method, drafter.options, [gamma])
     rounds = chain_rounds(drafts.at(gamma), workload.offsets, first)
     several = workload.n_sessions > 1
     group = workload.turn_session[workload.attempt_turn] if several else np.arange(workload.n_attempts)
@@ -136,8 +138,8 @@ def _alpha(drafts: MeasuredDrafts, workload: Workload, gamma: int) -> tuple[floa
 
 
 def _ngram(tokens: int, match: Occurrence) -> Drafter:
-    options = DrafterOptions(prompt_lookup_min=tokens, prompt_lookup_max=tokens, prompt_lookup_match=match)
-    return Drafter(name=f"n-gram {tokens}, {match.value}", method=SpeculativeMethod.NGRAM, options=options)
+    options = NgramOptions(prompt_lookup_min=tokens, prompt_lookup_max=tokens, prompt_lookup_match=match)
+    return Drafter(name=f"n-gram {tokens}, {match.value}", method="ngram", options=(options,))
 
 
 DRAFTERS = (
@@ -145,11 +147,11 @@ DRAFTERS = (
     _ngram(3, Occurrence.EARLIEST),
     _ngram(5, Occurrence.LATEST),
     _ngram(5, Occurrence.EARLIEST),
-    Drafter(name="suffix", method=SpeculativeMethod.SUFFIX, options=DrafterOptions()),
+    Drafter(name="suffix", method="suffix"),
     Drafter(
         name="suffix, own request",
-        method=SpeculativeMethod.SUFFIX,
-        options=DrafterOptions(suffix_decoding_max_cached_requests=0),
+        method="suffix",
+        options=(SuffixOptions(suffix_decoding_max_cached_requests=0),),
     ),
 )
 """The table's drafters: prompt lookup with both matches, vLLM's default being 5 and earliest, and suffix decoding."""

@@ -9,6 +9,7 @@ import typer
 
 from simtool import options as o
 from simtool.bind import flag
+from simulator.slo import SloMetric
 
 if TYPE_CHECKING:
     from scenarios.comparison.document import Comparison
@@ -30,7 +31,8 @@ def command(
     goodput: Annotated[
         list[str] | None,
         flag(
-            "goodput", "Objectives of ttft, tpot, itl, e2el, as in ttft:500; default: those that B was replayed with."
+            "goodput",
+            f"Objectives of {', '.join(SloMetric)}, as in ttft:500; default: those that B was replayed with.",
         ),
     ] = None,
     slo_attainment: Annotated[

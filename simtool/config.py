@@ -59,6 +59,15 @@ def given_by(context: typer.Context, key: str) -> str:
     return _ORIGINS.get(source.name, "default") if source is not None else "default"
 
 
+def own_values(config: str | None, keys: Collection[str]) -> dict[str, Any]:
+    """Values of *keys* that the scenario *config* sets, where a command has no flag of their own for them."""
+    if config is None:
+        return {}
+    from scenarios.scenariofile.load import load_scenario
+
+    return {key: value for key, value in load_scenario(config).values.items() if key in keys}
+
+
 def _loader(keys: Collection[str]) -> Callable[[typer.Context, str | None], str | None]:
     def load(context: typer.Context, reference: str | None) -> str | None:
         if reference is None or context.resilient_parsing:

@@ -8,16 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from scenarios.options.settings import Settings
-from scenarios.plan.axes import AXES, DEFAULTS, FIXED
+from scenarios.plan.axes import AXES, DEFAULTS, FIXED, FLAGS, chosen_axes
 from simtool import options as o
 from simtool.bind import with_settings
+from simulator.slo import SloMetric
 
 EXIT_SLO = 4
 PLAN, CHOICE = "Plan", "Candidates"
 
 
-def _choice(flag: str, metavar: str, text: str, *more: str) -> Any:
-    return typer.Option(flag, *more, metavar=metavar, help=text, rich_help_panel=CHOICE)
+def _choice(key: str, metavar: str, text: str, *more: str) -> Any:
+    default = f"the scenario's value, or {DEFAULTS[key]}"
+    return typer.Option(FLAGS[key], *more, metavar=metavar, help=text, rich_help_panel=CHOICE, show_default=default)
 
 
 def _plan(flag: str, text: str, **more: Any) -> Any:
@@ -34,29 +36,26 @@ def command(
         typer.Option(
             "--target",
             metavar="METRIC:pP:MS",
-            help="A percentile of ttft, tpot, itl, e2el or session, and its limit in ms; repeat for more.",
+            help=f"A percentile of {', '.join(SloMetric)} or session, and its limit in ms; repeat for more.",
             rich_help_panel=o.SLO,
         ),
     ] = None,
-    gpus: Annotated[str, _choice("--gpus", "GPU,..", "GPU types.")] = DEFAULTS["gpu"],
-    tensor_parallel: Annotated[str, _choice("--tensor-parallel", "N,..", "GPUs a replica.")] = DEFAULTS[
-        "tensor_parallel_size"
-    ],
+    gpus: Annotated[str | None, _choice("gpu", "GPU,..", "GPU types.")] = None,
+    tensor_parallel: Annotated[str | None, _choice("tensor_parallel_size", "N,..", "GPUs a replica.")] = None,
     gammas: Annotated[
-        str, _choice("--gammas", "N,..", "Draft depths; depths by class with semicolons between: 0;S=8,R=2,F=0.")
-    ] = DEFAULTS["gamma"],
-    kv_offload: Annotated[str, _choice("--kv-offload", "GB,..", "Host memory a replica for evicted KV.")] = DEFAULTS[
-        "kv_offload_gb"
-    ],
+        str | None,
+        _choice("gamma", "N,..", "Draft depths; depths by class with semicolons between: 0;S=8,R=2,F=0."),
+    ] = None,
+    kv_offload: Annotated[
+        str | None, _choice("kv_offload_gb", "GB,..", "Host memory a replica for evicted KV.")
+    ] = None,
     routers: Annotated[
-        str,
-        _choice(
-            "--routers",
-            "ROUTER,..",
-            "How requests are spread over replicas; round-robin is one more.",
-            "--router",
-        ),
-    ] = DEFAULTS["router"],
+        str | None,
+        _choice("router", "ROUTER,..", "How requests are spread over replicas; round-robin is one more.", "--router"),
+    ] = None,
+    every: Annotated[
+        bool, _plan("--all", "Size every candidate, those too that cost more than another that serves.")
+    ] = False,
     headroom: Annotated[float, _plan("--headroom", "Rate times this, a burst, must meet the targets too.")] = 1.0,
     lose_one: Annotated[bool, _plan("--lose-one", "One replica fewer must meet the targets too.")] = False,
     growth: Annotated[float | None, _plan("--growth", "Plan the rate times this as well.")] = None,
@@ -68,6 +67,7 @@ def command(
     jobs: Annotated[int | None, _plan("--jobs", "Candidates at a time; as many as cores.", min=1)] = None,
     settings: Settings,
     given: dict[str, Any],
+    config: str | None,
     fail_on_slo: Annotated[
         bool,
         typer.Option("--fail-on-slo", help="Exit 4 if no candidate meets the targets.", rich_help_panel=o.OUTPUT),
@@ -85,10 +85,13 @@ def command(
     from scenarios.plan.targets import Objectives, parse_targets
     from scenarios.plan.wanted import Wanted
     from scenarios.resolve.measure import resolve_measure
+    from simtool.config import own_values
     from simtool.console import write_json
     from simtool.progress import progress
     from simtool.show_plan import show
 
+    listed = dict(zip(AXES, (gpus, tensor_parallel, gammas, kv_offload, routers), strict=True))
+    axes, notes = chosen_axes(listed, own_values(config, AXES))
     wanted = Wanted(
         objectives=Objectives(targets=parse_targets(target or []), measure=resolve_measure(settings.replay.measure)),
         tasks_per_s=sessions_per_s,
@@ -100,8 +103,9 @@ def command(
         max_gpus=max_gpus,
         max_requests=max_requests,
         jobs=jobs,
+        every=every,
+        notes=tuple(notes),
     )
-    axes = dict(zip(AXES, (gpus, tensor_parallel, gammas, kv_offload, routers), strict=True))
     base = {key: value for key, value in given.items() if key != "request_rate"}
     with progress("looks and sizes of candidates", enabled=not no_progress and not quiet) as bar:
         result = plan(traces, base, axes, wanted, done=bar)

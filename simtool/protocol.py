@@ -107,6 +107,7 @@ def _range(counts: list[int]) -> str:
 
 
 def _show(answer: ProtocolAnswer) -> None:
+    from scenarios.agents.quality import told
     from simtool.console import milliseconds, number, stdout_console, table
 
     console = stdout_console()
@@ -158,5 +159,7 @@ def _show(answer: ProtocolAnswer) -> None:
         for row in answer.calibration
     ]
     console.print(table("Arm A calibrates", ["b", "c_1 ms", "o", "delta + d", "kappa at gamma", ""], fitted))
+    if answer.quality is not None:
+        console.print(f"Quality: {told(answer.quality)}.", markup=False)
     if answer.preregistration_sha256 is not None:
         console.print(f"Pre-registration sha256 {answer.preregistration_sha256}", markup=False)

@@ -9,7 +9,7 @@ from simtool import options as o
 from simtool.bind import with_settings
 
 if TYPE_CHECKING:
-    from scenarios.agents.sessionreport import GateFigures, SessionReport, UnitFigures
+    from scenarios.agents.sessionreport import GateFigures, SessionReport, UnitCost, UnitFigures
 
 _MARKS = ("p50", "p90", "p99", "max")
 _QUANTITIES = {
@@ -50,6 +50,7 @@ def command(
 
 
 def _show(reports: list[SessionReport]) -> None:
+    from scenarios.agents.quality import told
     from simtool.console import number, percent, stdout_console, table
 
     console = stdout_console()
@@ -69,15 +70,21 @@ def _show(reports: list[SessionReport]) -> None:
         console.print(table(f"{title}, gamma {first.gamma}", columns, rows))
     console.print()
     console.print(table("What results cost, failures in it", ["", *_gammas(reports)], _costs(reports)))
+    known = first.cost.tasks_with_outcome
+    outcome = "whether the task came out right is not known"
+    if known:
+        others = first.tasks.count - known
+        outcome = f"the recording has the outcome of {known:,} tasks"
+        outcome += f"; the other {others:,} count as not solved" if others else ""
     if first.gate is None:
-        console.print(
-            "  no --gate: a turn counts as accepted by its recorded verdict or, without one, at once; whether the task "
-            "came out right is not known",
-            markup=False,
-        )
+        accepted = "no --gate: a turn counts as accepted by its recorded verdict or, without one, at once"
+        console.print(f"  {accepted}; {outcome}", markup=False)
+    elif known:
+        console.print(f"  {outcome}; a task also fails where the gate gives a turn up", markup=False)
     for report in reports:
         if report.gate is not None:
             console.print(f"  gate at gamma {report.gamma}: {_gate(report.gate)}", markup=False)
+    console.print(f"Quality: {told(first.quality)}.", markup=False)
 
 
 def _gammas(reports: list[SessionReport]) -> list[str]:
@@ -92,10 +99,14 @@ def _costs(reports: list[SessionReport]) -> list[tuple[str, ...]]:
         ("accepted turns", *(f"{cost.accepted_turns:,}" for cost in costs)),
         ("GPU s per accepted turn", *(number(cost.gpu_s_per_accepted_turn) for cost in costs)),
         ("USD per 1,000 accepted turns", *(number(_thousand(cost.usd_per_accepted_turn)) for cost in costs)),
-        ("solved tasks (every turn accepted)", *(f"{cost.solved_tasks:,}" for cost in costs)),
+        (f"solved tasks ({_meaning(costs[0])})", *(f"{cost.solved_tasks:,}" for cost in costs)),
         ("GPU s per solved task", *(number(cost.gpu_s_per_solved_task) for cost in costs)),
         ("USD per 1,000 solved tasks", *(number(_thousand(cost.usd_per_solved_task)) for cost in costs)),
     ]
+
+
+def _meaning(cost: UnitCost) -> str:
+    return "recorded as solved, every turn accepted" if cost.tasks_with_outcome else "every turn accepted"
 
 
 def _thousand(usd: float | None) -> float | None:

@@ -219,10 +219,15 @@ def _capacity_cells(row: CapacityRow) -> Iterator[str]:
 
 
 def _unserved(console: Console, plan: Plan) -> None:
-    rows = [(row.name, safe(row.reason)) for row in plan.rows if row.reason]
-    if not rows:
-        return
-    console.print()
-    console.print("Serve at no size", style="bold")
-    for name, reason in rows:
-        console.print(f"  {name}: {reason}", markup=False)
+    for title, rows in (
+        (
+            "Not better than the best: fewer fail, more cost as much (--all sizes them too)",
+            [one for one in plan.rows if one.looked_at is not None],
+        ),
+        ("Serve at no size", [one for one in plan.rows if one.reason and one.looked_at is None]),
+    ):
+        if rows:
+            console.print()
+            console.print(title, style="bold", markup=False)
+        for row in rows:
+            console.print(f"  {row.name}: {safe(row.reason)}", markup=False)

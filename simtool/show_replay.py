@@ -8,6 +8,7 @@ from rich.console import Console
 
 from scenarios.agents.quality import told
 from scenarios.answer import Answer, Interval, Verdict
+from scenarios.runs.metric import Metric, all_metrics
 from scenarios.runs.runsummary import Cost, Distribution, RunSummary
 from simtool.console import milliseconds, number, percent, stderr_console, stdout_console, table
 from simtool.show_serving import show_goodput, show_replicas
@@ -30,6 +31,7 @@ def show(answer: Answer, *, quiet: bool = False) -> None:
             _comparison(console, answer)
             _curve(console, answer)
         _cache(console, answer)
+        _further(console, answer)
         _notes(console, answer)
     errors = stderr_console()
     for warning in answer.warnings:
@@ -55,9 +57,12 @@ def _headline(console: Console, answer: Answer) -> None:
         console.print("Best depth of 1..16: none saves anything.")
     spread = verdict.spread
     holds = "the verdict holds" if verdict.holds_across_spread else "the verdict does not hold"
-    console.print(
-        f"Across the spread of {verdict.spread_of}: {_signed(spread.low)} to {_signed(spread.high)}; {holds}."
-    )
+    if spread.low < spread.high:
+        console.print(
+            f"Across the spread of {verdict.spread_of}: {_signed(spread.low)} to {_signed(spread.high)}; {holds}."
+        )
+    else:
+        console.print("Acceptance as given has no spread: how far the verdict holds is not known.")
     console.print(f"Next: {verdict.advice}.")
 
 
@@ -240,6 +245,16 @@ def _cache(console: Console, answer: Answer) -> None:
             f"drafted), acceptance length {number(counters.mean_acceptance_length)} (1 + accepted / drafts)",
             markup=False,
         )
+
+
+def _further(console: Console, answer: Answer) -> None:
+    rows = [_row(answer, one.heading, _metric(one)) for one in all_metrics()]
+    console.print()
+    console.print(table("Further figures", _columns(answer), rows))
+
+
+def _metric(one: Metric) -> Callable[[RunSummary], float | None]:
+    return lambda run: one.shown(run.metrics.get(one.name))
 
 
 def _host_hits(answer: Answer) -> list[tuple[str, ...]]:

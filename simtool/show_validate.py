@@ -71,6 +71,8 @@ def _found(summary: TraceSummary) -> list[tuple[str, str]]:
     )
     rows = [("format", formats)] if formats else []
     rows += [(name, f"{count:,}") for name, count in counts if count]
+    if summary.tasks_with_outcome:
+        rows.append(("tasks solved, as recorded", f"{summary.tasks_solved:,} of {summary.tasks_with_outcome:,}"))
     if summary.span_s:
         rows.append(("time from first to last", _span(summary.span_s)))
     if growth.mean_first_tokens is not None and growth.mean_last_tokens is not None:

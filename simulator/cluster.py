@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import simpy
 
@@ -19,7 +20,7 @@ from simulator.hosttier import HostTier
 from simulator.kvcache import BlockTable
 from simulator.lane import OutcomeSource
 from simulator.outcomes import NO_ROUNDS, RoundSlice
-from simulator.router import Router, RouterPolicy, make_router
+from simulator.router import DEFAULT_ROUTER, Router, make_router
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class ClusterConfig:
     """Replicas and how they work together. Raises ValueError on values out of range."""
 
     num_replicas: int = 1
-    router: RouterPolicy = RouterPolicy.LEAST_LOADED
+    router: str = DEFAULT_ROUTER
     num_prefill_replicas: int = 0
     """How many of the replicas only prefill; 0: every replica does both."""
     kv_transfer_s_per_token: float = 0.0
@@ -70,6 +71,8 @@ class ClusterParts:
     cost: CostModel
     outcomes: OutcomeSource
     num_identities: int
+    recall: Callable[[int], Request] | None = None
+    """Makes a request again as it was submitted; None: every one that waits is held."""
 
 
 class Cluster:
@@ -99,6 +102,9 @@ class Cluster:
         self._decoding = self.replicas[split:]
         self._entry_router = make_router(config.router, self.replicas[:count], session_of)
         self._decode_router: Router | None = make_router(config.router, self._decoding, session_of) if split else None
+        if parts.recall is not None and getattr(self._entry_router, "forgets_requests", False):
+            for index, replica in enumerate(self.replicas[:count]):
+                replica.let_recall(partial(self._again, index))
         self._first: dict[int, Request] = {}
 
     def _replica(self, outcomes: OutcomeSource, done: Callable[[Request], None], host_blocks: int) -> Replica:
@@ -107,6 +113,13 @@ class Cluster:
         if host_blocks:
             tier = HostTier(host_blocks, parts.num_identities, self.config.host_load_s_per_block)
         return Replica(self.env, parts.engine, parts.cost, outcomes, parts.num_identities, done, tier)
+
+    def _again(self, index: int, number: int) -> Request:
+        """Request *number* as it was submitted to replica *index*."""
+        assert self._parts.recall is not None
+        request = self._parts.recall(number)
+        request.replica = request.decode_replica = index
+        return request
 
     def submit(self, request: Request) -> None:
         """Route *request* and hand it over at the current time."""

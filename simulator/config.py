@@ -12,12 +12,12 @@ MODELLED_ENGINE = "vLLM V1 scheduler (0.33 line)"
 
 
 class SpeculativeMethod(StrEnum):
-    """How draft tokens are made; decides lookahead slots and draft memory."""
+    """How draft tokens are made, as far as the engine can tell; decides lookahead slots and draft memory."""
 
     NONE = "none"
     DRAFT_MODEL = "draft_model"
-    NGRAM = "ngram"
-    SUFFIX = "suffix"
+    MODEL_FREE = "model_free"
+    """Any drafter without a model: it takes neither memory nor GPU time."""
     EAGLE = "eagle"
     EAGLE3 = "eagle3"
     MTP = "mtp"

@@ -19,8 +19,8 @@ from simulator.kvcache import NO_BLOCKS, BlockPath, BlockTable, KVCache
 from simulator.lane import DecodeLane, OutcomeSource
 from simulator.ledger import LoadLog, StepLedger, WorkLog
 from simulator.scheduler import Scheduler, Sequence, StepPlan
+from simulator.work import Run, Step
 
-F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 MAX_JUMP_STEPS = 2048
@@ -60,6 +60,11 @@ class Request:
     """Never run: it can't fit into max_model_len."""
 
 
+def _sequence(request: Request) -> Sequence:
+    table = BlockTable(request.path, received_tokens=request.received_tokens)
+    return Sequence(request.id, request.prompt_tokens, table)
+
+
 class _Boundary(simpy.Event):
     """The end of a step. Of events at one instant it comes last, so an arrival at that instant joins the next step."""
 
@@ -71,45 +76,6 @@ class _Boundary(simpy.Event):
         self._ok = True
         self._value = None
         env.schedule(self, self._PRIORITY, delay_s)
-
-
-@dataclass(slots=True)
-class _Step:
-    """One planned step under way."""
-
-    start_s: float
-    end_s: float
-    duration_s: float
-    n_seqs: int
-    plan: StepPlan
-    prefill_tokens: int
-    share_s: float
-    load_s: float
-
-
-@dataclass(slots=True)
-class _Run:
-    """Steps under way in which nothing but decoding happens."""
-
-    start_s: float
-    n_seqs: int
-    ends_s: F64
-    durations_s: F64
-    upto: I64
-    """Tokens emitted (row 0) and blocks taken (row 1) by the steps up to each one, that one included."""
-    n_steps: int
-    """How many of them are to be run."""
-    end_s: float
-    taken_blocks: int = 0
-    """Blocks that are taken from the pool already."""
-
-    def begun(self, now_s: float) -> int:
-        """How many of its steps have begun."""
-        return min(int(self.ends_s.searchsorted(now_s)) + 1, self.n_steps)
-
-    def blocks_of(self, n_steps: int) -> int:
-        """Blocks that its first *n_steps* steps take and that are not taken from the pool yet."""
-        return self.upto.item(1, n_steps - 1) - self.taken_blocks
 
 
 class Replica:
@@ -142,7 +108,7 @@ class Replica:
         self._tier = tier
         self._on_finish = on_finish
         self._live: dict[int, Request] = {}
-        self._work: _Step | _Run | None = None
+        self._work: Step | Run | None = None
         self._boundary: simpy.Event | None = None
         self._clock_s = 0.0
         self._resumed = array("q")
@@ -150,21 +116,33 @@ class Replica:
     def submit(self, request: Request) -> None:
         """Take *request* at the current time; one that can never fit is finished as refused at once."""
         now_s = request.arrival_s = self.env.now
-        table = BlockTable(request.path, received_tokens=request.received_tokens)
-        sequence = Sequence(request.id, request.prompt_tokens, table)
+        sequence = _sequence(request)
         if not self.scheduler.fits(sequence):
             request.refused = True
             request.finish_s = now_s
             self._on_finish(request)
             return
-        self._live[request.id] = request
-        self.scheduler.add(sequence)
+        if self.scheduler.waiting.writes_down:
+            self.scheduler.waiting.write_down(request.id, now_s)
+        else:
+            self._live[request.id] = request
+            self.scheduler.add(sequence)
         self._log_load(now_s)
         if self._work is None:
             if self._boundary is None:
                 self._wake(0.0)
-        elif isinstance(self._work, _Run) and self.scheduler.has_work_beside_decoding():
+        elif isinstance(self._work, Run) and self.scheduler.has_work_beside_decoding():
             self._shorten(self._work)
+
+    def let_recall(self, recall: Callable[[int], Request]) -> None:
+        """Make requests that wait far back again by *recall*, as they were submitted, by their ids: none holds them."""
+
+        def recalled(number: int, arrival_s: float) -> Sequence:
+            request = self._live[number] = recall(number)
+            request.arrival_s = arrival_s
+            return _sequence(request)
+
+        self.scheduler.waiting.recall = recalled
 
     @property
     def num_waiting(self) -> int:
@@ -180,7 +158,7 @@ class Replica:
         """Prompt tokens that *table* would find in the cache, or on the host, if it were admitted now."""
         limit = (prompt_tokens - 1) // self.config.block_size
         hit = self.cache.match(table, limit)
-        if hit.blocks and isinstance(self._work, _Run):
+        if hit.blocks and isinstance(self._work, Run):
             self._settle(self._work)
             hit = self.cache.match(table, limit)
         return (hit.blocks + self.cache.on_host(table, hit, limit)) * self.config.block_size
@@ -190,7 +168,7 @@ class Replica:
         """Attempt and step, a row for each token that a recomputation after a preemption emitted."""
         return np.array(self._resumed, dtype=np.int64).reshape(-1, 2)
 
-    def _settle(self, run: _Run) -> None:
+    def _settle(self, run: Run) -> None:
         """Take the blocks of those steps of *run* that have begun: so far it only holds a claim on them."""
         blocks = run.blocks_of(run.begun(self.env.now))
         self.cache.take(blocks)
@@ -199,7 +177,7 @@ class Replica:
     def _wake(self, delay_s: float) -> None:
         self._boundary = _Boundary(self.env, delay_s, self._at_boundary)
 
-    def _shorten(self, run: _Run) -> None:
+    def _shorten(self, run: Run) -> None:
         """End *run* at the first step boundary from now on."""
         now_s = self.env.now
         begun = run.begun(now_s)
@@ -218,7 +196,7 @@ class Replica:
         else:
             self._work = None
             self._clock_s = work.end_s
-            if isinstance(work, _Run):
+            if isinstance(work, Run):
                 self._complete_run(work)
             else:
                 self._complete_step(work)
@@ -249,7 +227,7 @@ class Replica:
         if self._work is not None:
             self._wake(max(0.0, self._work.end_s - self.env.now))
 
-    def _mixed_step(self) -> _Step | None:
+    def _mixed_step(self) -> Step | None:
         plan = self.scheduler.plan(self.lane)
         n_seqs = len(self.lane)
         for sequence in plan.admitted:
@@ -271,7 +249,7 @@ class Replica:
         share_s = cost.decode_s / n_seqs if n_seqs else 0.0
         load_s = self._load_blocks(plan)
         total_s = cost.total_s + load_s
-        return _Step(self._clock_s, self._clock_s + total_s, total_s, n_seqs, plan, total, share_s, load_s)
+        return Step(self._clock_s, self._clock_s + total_s, total_s, n_seqs, plan, total, share_s, load_s)
 
     def _load_blocks(self, plan: StepPlan) -> float:
         """Seconds that the step waits for blocks from the host; each request is charged its own."""
@@ -304,7 +282,7 @@ class Replica:
     def _draft_passes(self, n_drafts: int) -> int:
         return int(self.lane.draft_passes(1)[0]) if n_drafts else 0
 
-    def _jump(self) -> _Run:
+    def _jump(self) -> Run:
         """All steps to the next finish, or to the one whose blocks or tokens do not fit."""
         lane = self.lane
         n_seqs, gamma = len(lane), self.config.num_speculative_tokens
@@ -326,9 +304,9 @@ class Replica:
         run = durations if isinstance(durations, np.ndarray) else np.full(count, durations)
         ends_s = run.cumsum()
         ends_s += self._clock_s
-        return _Run(self._clock_s, n_seqs, ends_s, run, upto, count, ends_s.item(-1))
+        return Run(self._clock_s, n_seqs, ends_s, run, upto, count, ends_s.item(-1))
 
-    def _complete_run(self, run: _Run) -> None:
+    def _complete_run(self, run: Run) -> None:
         """Account for the steps of *run* and act on what ended with them."""
         count, n_seqs = run.n_steps, run.n_seqs
         self.cache.take(run.blocks_of(count))
@@ -336,7 +314,7 @@ class Replica:
         self.work.add((run.start_s, run.end_s, count, n_seqs, 0, 0.0))
         self._end(self.lane.advance(count, run.upto.item(0, count - 1)))
 
-    def _complete_step(self, step: _Step) -> None:
+    def _complete_step(self, step: Step) -> None:
         """Account for a planned step and act on what ended with it."""
         self.ledger.add_step(step.end_s, step.duration_s, step.share_s)
         self.work.add((step.start_s, step.end_s, 1, step.n_seqs, step.prefill_tokens, step.load_s))

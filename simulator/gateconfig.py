@@ -26,6 +26,8 @@ class Check(StrEnum):
 
 DEFAULT_KIND = {Check.SCHEMA: CALL, Check.TESTS: CALL, Check.JUDGE: ANSWER}
 """Turns that a check looks at where no kind is named."""
+NAMED = tuple(DEFAULT_KIND)
+"""Checks that a gate can name."""
 
 
 class RetryPrompt(StrEnum):
@@ -141,15 +143,15 @@ def parse_gate(text: str) -> GateConfig:
             word, _, kind = name.strip().partition(":")
             if word in ("ms", "gpu-ms") and kind:
                 _add_cost(costs, Check(kind), word, float(value))
-            elif word in list(Check)[1:] or (word == CALL and kind):
+            elif word in NAMED or (word == CALL and kind):
                 rules.append(_rule(word, kind, float(value)))
             else:
                 values |= _setting(name.strip(), value.strip())
         except (ValueError, KeyError):
             raise ValueError(
-                f"--gate {text!r}: {part.strip()!r} is no setting; use call, call:TOOL, answer; schema, tests, judge "
-                "alone or with :call, :answer or :TOOL; draws, best-of, prompt (same, error), error-tokens, give-up "
-                "(last, fail, end), ms, gpu-ms, for one check as in gpu-ms:judge"
+                f"--gate {text!r}: {part.strip()!r} is no setting; use call, call:TOOL, answer; {', '.join(NAMED)} "
+                f"alone or with :call, :answer or :TOOL; draws, best-of, prompt ({', '.join(RetryPrompt)}), "
+                f"error-tokens, give-up ({', '.join(GiveUp)}), ms, gpu-ms, for one check as in gpu-ms:judge"
             ) from None
     return GateConfig(rules=tuple(rules), check_costs=tuple(costs.values()), **values)  # type: ignore[arg-type]
 

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.metrics import attempt_latencies
 from simulator.replay import Replay
+from simulator.slo import VALUES, SloMetric
 from simulator.window import Window
 from simulator.workload import Workload
 
+if TYPE_CHECKING:
+    from simulator.slo import Column
+
 F64 = npt.NDArray[np.float64]
-
-
-class SloMetric(StrEnum):
-    """What a latency objective can be set for. ITL of a request is the mean gap between its chunks."""
-
-    TTFT = "ttft"
-    TPOT = "tpot"
-    ITL = "itl"
-    E2EL = "e2el"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +74,12 @@ def parse_goodput(texts: Iterable[str]) -> tuple[Slo, ...]:
     return tuple(slos.values())
 
 
-Column = Callable[[str], F64]
-"""Gives a figure of all attempts by its name in turns.parquet (docs/metrics.md), times in seconds, NaN if undefined."""
-
-VALUES: dict[SloMetric, Callable[[Column], F64]] = {
-    SloMetric.TTFT: lambda of: of("ttft_s"),
-    SloMetric.TPOT: lambda of: np.nan_to_num(of("tpot_s")),
-    SloMetric.ITL: lambda of: np.nan_to_num(of("itl_per_step_s")),
-    SloMetric.E2EL: lambda of: of("e2el_s"),
-}
-"""What each objective looks at: TPOT and ITL of a single token are 0, so that it meets them, as in vLLM's benchmark."""
-
-
 def attempt_values(metric: SloMetric, of: Column, done: npt.NDArray[np.bool_]) -> F64:
-    """The metric of each attempt in seconds; infinite for those that are not *done*."""
-    return np.where(done, VALUES[metric](of), np.inf)
+    """The metric of each attempt in seconds: 0 where a request has none, infinite for those that are not *done*.
+
+    So a single token meets TPOT and ITL, as in vLLM's benchmark.
+    """
+    return np.where(done, np.nan_to_num(VALUES[metric](of), nan=0.0, posinf=np.inf), np.inf)
 
 
 def slo_values(replay: Replay, metric: SloMetric) -> F64:

@@ -36,7 +36,7 @@ class Case(StrEnum):
     """Lowest acceptance."""
 
 
-class Quantity(msgspec.Struct, frozen=True, kw_only=True):
+class Quantity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value, the range it plausibly lies in, and who says so. Raises ValueError unless low <= value <= high."""
 
     value: float
@@ -46,6 +46,8 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     date: str = ""
     """ISO date on which the source was read; empty where it has none."""
+    n: int | None = None
+    """Observations behind a measured value."""
 
     def __post_init__(self) -> None:
         if not self.low <= self.value <= self.high:
@@ -166,7 +168,7 @@ def with_counts(
             value = float((checks - right) / checks)
             low, high = wilson(value, checks)
             measured[label.name] = Quantity(
-                value=value, low=low, high=high, origin=Origin.MEASURED, source=source, date=date
+                value=value, low=low, high=high, origin=Origin.MEASURED, source=source, date=date, n=round(checks)
             )
     kept = {label: rates for label, rates in profile.conditional.items() if label not in measured}
     return msgspec.structs.replace(profile, eps=profile.eps | measured, conditional=kept)

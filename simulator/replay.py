@@ -161,13 +161,17 @@ def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, reco
         record.add(Request(attempt, 0, arrival_s=env.now, finish_s=env.now, refused=True))
 
     left_out = np.zeros(workload.n_attempts, dtype=np.bool_)
-    parts = ClusterParts(config.engine, config.cost, outcomes, workload.paths.num_identities)
     session_of = workload.turn_session[workload.attempt_turn].data
-    cluster = Cluster(env, config.cluster, parts, session_of, finished)
     paths, lengths = workload.paths.paths, record.prompt_tokens.data
 
+    def request(attempt: int) -> Request:
+        return Request(attempt, lengths[attempt], partial(paths.__getitem__, attempt))
+
     def send(attempt: int) -> None:
-        cluster.submit(Request(attempt, lengths[attempt], partial(paths.__getitem__, attempt)))
+        cluster.submit(request(attempt))
+
+    parts = ClusterParts(config.engine, config.cost, outcomes, workload.paths.num_identities, request)
+    cluster = Cluster(env, config.cluster, parts, session_of, finished)
 
     driver = SessionDriver(env, workload, config.load, config.seed, send, abandoned)
     driver.start()

@@ -6,10 +6,10 @@ sequences come to it as totals through the DecodeView; only what is in prefill o
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from simulator.backlog import Backlog
 from simulator.config import EngineConfig
 from simulator.kvcache import BlockIds, BlockTable, Hit, KVCache
 
@@ -71,7 +71,7 @@ class Scheduler:
     def __init__(self, config: EngineConfig, cache: KVCache) -> None:
         self.config = config
         self.cache = cache
-        self.waiting: deque[Sequence] = deque()
+        self.waiting = Backlog()
         self.running: dict[int, Sequence] = {}
         self.prefilling: dict[int, Sequence] = {}
         self._blocked_at = -1
@@ -180,7 +180,7 @@ class Scheduler:
         while budget > 0 and self.waiting and len(self.running) < self.config.max_num_seqs:
             if self._is_blocked() and budget >= self._blocked_chunk:
                 return
-            sequence = self.waiting[0]
+            sequence = self.waiting.head()
             hit, found = self._match(sequence)
             hit_tokens = max(found * self.config.block_size, sequence.table.received_tokens)
             chunk = self._chunk(sequence.prefill_tokens - hit_tokens, budget)

@@ -115,6 +115,7 @@ def tiled(source: Tiles, tasks: I64, copies: I64) -> Tiling:
         session_ids=[_named(old.session_ids[session], copy) for session, copy in names],
         session_start_s=np.full(sessions.size, np.nan),
         session_parent=where.moved(old.session_parent[sessions], placement),
+        session_reward=old.session_reward[sessions],
         session_turns=session_turns,
         turn_ids=[old.turn_ids[turn] for turn in turns.tolist()],
         turn_parent=where.moved(old.turn_parent[turns], turn_place),

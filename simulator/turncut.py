@@ -35,6 +35,7 @@ def with_turns(workload: Workload, keep: Bool) -> tuple[Workload, I64]:
         session_ids=[workload.session_ids[session] for session in sessions.tolist()],
         session_start_s=workload.session_start_s[sessions],
         session_parent=_moved(workload.session_parent[sessions], number),
+        session_reward=workload.session_reward[sessions],
         session_turns=np.concatenate([[0], np.cumsum(counts[sessions])]).astype(np.int64),
         turn_ids=[workload.turn_ids[turn] for turn in turns.tolist()],
         turn_parent=_moved(workload.turn_parent[turns], number),

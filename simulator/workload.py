@@ -46,6 +46,8 @@ class Workload:
     session_start_s: F64
     session_parent: I32
     """Turn whose finish starts the session (a sub-agent's), or NO_PARENT."""
+    session_reward: F64
+    """What the recording's own evaluation gave the task, 1 if solved; NaN: not recorded."""
     session_turns: I64
     turn_ids: Sequence[str]
     turn_parent: I32
@@ -132,6 +134,7 @@ class WorkloadBuilder:
         self._tokens = TokenStoreBuilder() if keep_ids else None
         self._session_ids = Names()
         self._session_start = array("d")
+        self._session_reward = array("d")
         self._session_links: dict[int, tuple[str, str]] = {}
         self._session_turns = array("q", [0])
         self._turn_ids = Names()
@@ -157,6 +160,7 @@ class WorkloadBuilder:
             self._session_links[len(self._session_ids)] = (link.session_id, link.turn_id)
         self._session_ids.append(session.id)
         self._session_start.append(_seconds(session.start_s))
+        self._session_reward.append(_seconds(session.reward))
         for turn in session.turns:
             self._add_turn(session, turn, first)
         if self._tokens is not None:
@@ -170,6 +174,7 @@ class WorkloadBuilder:
             session_ids=self._session_ids,
             session_start_s=_seconds_column(self._session_start),
             session_parent=self._spawners(),
+            session_reward=_seconds_column(self._session_reward),
             session_turns=session_turns,
             turn_ids=self._turn_ids,
             turn_parent=np.frombuffer(self._parents or b"", dtype=np.int32),

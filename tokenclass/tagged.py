@@ -156,6 +156,8 @@ class TaggedSession:
     """Where this sub-agent's session was started from."""
     agent: str | None = None
     start_s: float | None = None
+    reward: float | None = None
+    """What the recording's own evaluation gave the task, 1 if solved; None: not recorded."""
     assumptions: dict[str, int] = field(default_factory=dict)
     """What had to be assumed -> how often."""
 

@@ -127,6 +127,7 @@ class _SessionTagger:
             parent=session.parent,
             agent=session.agent,
             start_s=session.start_s,
+            reward=session.reward,
             assumptions=self._assumptions,
         )
 

@@ -60,6 +60,8 @@ class Conversation:
         self._drafts: list[_Draft] = []
         self._ids: set[str] = set()
         self._start_s: float | None = None
+        self.reward: float | None = None
+        """What the recording's own evaluation gave it."""
 
     @property
     def turns(self) -> int:
@@ -209,6 +211,7 @@ class Conversation:
             parent=parent,
             agent=agent,
             start_s=self._start_s,
+            reward=self.reward,
         )
 
     def _open_call(self, call_id: str | None, name: str | None) -> _Call | None:

@@ -119,6 +119,9 @@ class LengthPrompt(_Record, frozen=True, tag="length"):
 
 Prompt = MessagePrompt | LengthPrompt
 
+SOLVED = 1 - 1e-6
+"""Least reward of a solved task: 1, whatever rounding left of it."""
+
 
 class Usage(_Record, frozen=True):
     """Token counts of one model call, reconciled to one meaning whatever the recording's own.
@@ -234,6 +237,8 @@ class Session(_Record, frozen=True):
     agent: str | None = None
     start_s: float | None = None
     """When the session was started on the recording's clock; None: not recorded."""
+    reward: float | None = None
+    """What the recording's own evaluation gave the task, 1 if solved; None: not recorded."""
 
 
 def prompt_messages(session: Session, turn: Turn) -> Iterator[Message]:

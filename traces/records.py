@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from math import isfinite
 from typing import Annotated, TypeVar
 
 import jiter
@@ -72,6 +73,13 @@ def as_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value <= _MAX_COUNT and value == int(value) else None
+
+
+def as_number(value: object) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if isfinite(value) else None
 
 
 def document(file: SourceFile) -> object:

@@ -1,17 +1,19 @@
 """The readers: one module a recording format, found by sniffing or by name.
 
-A new format is a module in traces/readers with a READER object, and its name in READER_MODULES.
+A new format is a module in traces/readers with a READER object.
 """
 
 from __future__ import annotations
 
 import difflib
+import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
+from traces import readers as package
 from traces.distinct import distinct_ids
 from traces.errors import SimtoolError, TraceError
 from traces.model import Session
@@ -21,57 +23,6 @@ from traces.readlog import ReadLog
 from traces.records import dicts, head_values
 from traces.source import SourceFile, find_files
 from traces.wrapping import Wrapping, unwrapped, unwrapped_head, wrapping
-
-READER_MODULES: tuple[str, ...] = (
-    "canonical",
-    "openai_chat",
-    "anthropic_api",
-    "openai_responses",
-    "tau_bench",
-    "tau2",
-    "claude_code",
-    "mooncake",
-    "mooncake_delta",
-    "codex",
-    "gemini_cli",
-    "gemini_responses",
-    "kimi_cli",
-    "qwen_code",
-    "copilot_cli",
-    "cursor",
-    "droid",
-    "pi",
-    "hermes_agent",
-    "antigravity",
-    "opencode",
-    "swe_agent",
-    "mini_swe_agent",
-    "openhands",
-    "toolbench",
-    "bfcl",
-    "inspect_ai",
-    "openai_agents",
-    "harbor",
-    "lmcache",
-    "harmony",
-    "no_trace",
-    "vcr",
-    "gemini",
-    "otel",
-    "openinference",
-    "langfuse",
-    "azure",
-    "burstgpt",
-    "vidur",
-    "servegen",
-    "llmservingsim",
-    "agentic_mooncake",
-    "applied_compute",
-    "weka",
-    "dynamo",
-    "csv_table",
-    "bench_summary",
-)
 
 _NUMBERED = frozenset({"mooncake", "azure", "burstgpt", "vidur", "csv", "llmservingsim"})
 """Formats that name the sessions of a file by its lines: remembering so many names takes more memory than they do."""
@@ -118,9 +69,10 @@ class Configurable(Protocol):
 
 @cache
 def readers() -> dict[str, Reader]:
-    """All readers by name, in registry order."""
-    loaded = [import_module(f"traces.readers.{module}").READER for module in READER_MODULES]
-    return {reader.name: reader for reader in loaded}
+    """All readers by name, in alphabetical order: of two that are equally sure of a file the first is taken."""
+    modules = [import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(package.__path__)]
+    found: list[Reader] = [module.READER for module in modules if hasattr(module, "READER")]
+    return {reader.name: reader for reader in sorted(found, key=lambda reader: reader.name)}
 
 
 def reader_named(text: str) -> Reader:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from traces.model import (
+    SOLVED,
     Attempt,
     OpaqueBlock,
     RawBlock,
@@ -95,6 +96,10 @@ class TraceSummary(_Numbers, frozen=True):
     turns: int
     attempts: int
     rejected_attempts: int
+    tasks_with_outcome: int
+    """Sessions that the recording's own evaluation gave a reward."""
+    tasks_solved: int
+    """Those among them with the reward of 1."""
     tool_calls: int
     tool_calls_by_name: dict[str, int]
     turns_by_model: dict[str, int]
@@ -146,6 +151,8 @@ class _Tally:
     def add(self, session: Session) -> None:
         self.counts["sessions"] += 1
         self.counts["sub_agents"] += session.parent is not None
+        self.counts["outcomes"] += session.reward is not None
+        self.counts["solved"] += session.reward is not None and session.reward >= SOLVED
         self._span(session.start_s)
         for turn in session.turns:
             self._turn(turn)
@@ -213,6 +220,8 @@ class _Tally:
             turns=turns,
             attempts=counts["attempts"],
             rejected_attempts=counts["rejected"],
+            tasks_with_outcome=counts["outcomes"],
+            tasks_solved=counts["solved"],
             tool_calls=self.tools.total(),
             tool_calls_by_name=_ranked(self.tools),
             turns_by_model=_ranked(self.models),

@@ -7,19 +7,21 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from scenarios.acceptance.drafters import MEASURED_METHODS, MeasuredDrafts, Measurer, measure
+from scenarios.acceptance.drafters import MeasuredDrafts, Measurer, measure
 from scenarios.acceptance.expected import AcceptanceChoice
-from scenarios.acceptance.grammar import resolve_grammar, source_attempts
+from scenarios.acceptance.grammar import forced_tokens, resolve_grammar, source_attempts
 from scenarios.acceptance.policy import resolve_policy
 from scenarios.acceptance.profilefile import read_profile
 from scenarios.acceptance.treeacceptance import tree_acceptance
+from scenarios.drafters.base import Drafter, drafters, options_of
 from scenarios.law.curve import MAX_GAMMA, SUFFIX_GAMMAS
-from scenarios.options.drafting import DrafterOptions
+from scenarios.options.option import declared
 from scenarios.options.parameters import ParameterBook
 from scenarios.options.replay import AcceptanceOptions, OptionError, ReplayOptions
 from scenarios.recordings.recording import Recording
 from scenarios.resolve.hardwarechoice import given_tree
 from simulator.acceptance.base import I64, U64
+from simulator.acceptance.grammar import GrammarMode
 from simulator.config import EngineConfig, SpeculativeMethod
 from simulator.defaultprofile import DEFAULT_PROFILE
 from simulator.origin import Origin
@@ -37,7 +39,7 @@ from tokenclass.classes import SubClass
 
 def is_measured(engine: EngineConfig, options: AcceptanceOptions) -> bool:
     """Whether acceptance is measured on the recorded tokens: a drafter without a model, and nothing given in place."""
-    return engine.speculative_method in MEASURED_METHODS and not options.given
+    return engine.speculative_method is SpeculativeMethod.MODEL_FREE and not options.given
 
 
 def choose_acceptance(
@@ -60,8 +62,12 @@ def choose_acceptance(
     if source is None:
         source = source_attempts(recorded, workload)
     if is_measured(engine, options.acceptance):
-        drafts = _measured(recorded, engine, options, recording, measurer)
-        choice = _observed(drafts, engine, attempt_keys(workload, options.seed), source, options.drafter, book)
+        drafter = drafters()[options.platform.speculative_method]
+        drafts = _measured(recorded, (drafter, engine.num_speculative_tokens), options, recording, measurer)
+        if GrammarMode(options.policy.grammar) is GrammarMode.ACCEPT:
+            drafts = drafts.under_grammar(forced_tokens(recorded, recording))
+        _note_drafter(drafter, options, book)
+        choice = _observed(drafts, engine, attempt_keys(workload, options.seed), source, book)
     elif engine.num_speculative_tokens and (tree := given_tree(options.platform)) is not None:
         choice = tree_acceptance(tree, options, book)
     else:
@@ -71,16 +77,17 @@ def choose_acceptance(
 
 
 def _measured(
-    recorded: Workload, engine: EngineConfig, options: ReplayOptions, recording: Recording, measurer: Measurer
+    recorded: Workload, chosen: tuple[Drafter, int], options: ReplayOptions, recording: Recording, measurer: Measurer
 ) -> MeasuredDrafts:
-    method, gamma = engine.speculative_method, engine.num_speculative_tokens
+    """What the drafter of *chosen* drafts at the depth beside it, and at those that the depth curve shows."""
+    drafter, gamma = chosen
     store = recorded.tokens
     if store is None:
         raise ValueError("a drafter is measured on a workload without token ids: build it with keep_ids")
     hidden = store.hidden_output_tokens
     if hidden == recorded.labels.size:
         raise OptionError(
-            f"--speculative-method {method.value}: the recording shows no output text to measure it on; "
+            f"--speculative-method {drafter.name}: the recording shows no output text to measure it on; "
             "declare its acceptance with --acceptance-length, --eps or --profile"
         )
     if hidden:
@@ -89,20 +96,16 @@ def _measured(
         recording.assumptions["prompts without recorded content: nothing is drafted from them"] = (
             store.attempts_without_prompt
         )
-    depths = (gamma, MAX_GAMMA) if method is SpeculativeMethod.NGRAM else (gamma, *SUFFIX_GAMMAS)
-    return measurer(store, recorded.labels, recorded.offsets, method, options.drafter, depths)
+    depths = (gamma, MAX_GAMMA) if drafter.cuts else (gamma, *SUFFIX_GAMMAS)
+    return measurer(store, recorded.labels, recorded.offsets, drafter, options.drafters, depths)
 
 
 def _observed(
-    drafts: MeasuredDrafts, engine: EngineConfig, keys: U64, source: I64, options: DrafterOptions, book: ParameterBook
+    drafts: MeasuredDrafts, engine: EngineConfig, keys: U64, source: I64, book: ParameterBook
 ) -> AcceptanceChoice:
     """What the *drafts* of the recorded attempts say of attempts of these *keys*, which repeat those in *source*."""
-    method, gamma = engine.speculative_method, engine.num_speculative_tokens
-    table = drafts.table(gamma)
-    _note_drafter(options, method, book)
-    how = "drafter run on the recorded token ids; a draft is accepted if it is the recorded token (temperature 0)"
-    book.add("acceptance", f"measured: {method.value}", Origin.MEASURED, how)
-    eps = drafts.eps(gamma)
+    table = drafts.table(engine.num_speculative_tokens)
+    eps = drafts.eps(engine.num_speculative_tokens)
     for label in SubClass:
         book.add(f"eps.{label.name}", float(eps[label]), Origin.MEASURED, "first drafts, over all positions")
     return AcceptanceChoice(
@@ -116,11 +119,12 @@ def _observed(
     )
 
 
-def _note_drafter(options: DrafterOptions, method: SpeculativeMethod, book: ParameterBook) -> None:
-    prefix = "prompt_lookup_" if method is SpeculativeMethod.NGRAM else "suffix_decoding_"
-    for name in options.__slots__:
-        if name.startswith(prefix):
-            book.add(name, getattr(options, name), Origin.DECLARED, "given or vLLM's default")
+def _note_drafter(drafter: Drafter, options: ReplayOptions, book: ParameterBook) -> None:
+    given = options_of(drafter.options, options.drafters)
+    for one in declared(drafter.options):
+        book.add(one.key, getattr(given, one.field_name), Origin.DECLARED, "given or the drafter's default")
+    how = "drafter run on the recorded token ids; a draft is accepted if it is the recorded token (temperature 0)"
+    book.add("acceptance", f"measured: {drafter.name}", Origin.MEASURED, how)
 
 
 def resolve_acceptance(options: AcceptanceOptions, gamma: int, book: ParameterBook) -> AcceptanceChoice:

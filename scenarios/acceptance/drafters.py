@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from scenarios.options.drafting import DrafterOptions
+from scenarios.drafters.base import Drafter, DrafterOptions, options_of
 from simulator.acceptance.base import F64, I64, U8, U64, Potential
-from simulator.acceptance.ngram import Occurrence, ngram_potential
+from simulator.acceptance.grammar import Bools, with_forced_drafts
 from simulator.acceptance.recorded import Attempts, ObservedAcceptance
 from simulator.acceptance.rounds import chain_rounds
-from simulator.acceptance.suffix import SuffixDecoding
 from simulator.acceptance.table import TableAcceptance
-from simulator.config import SpeculativeMethod
 from simulator.longcolumns import gathered
 from simulator.tokenstore import TokenStore
 from tokenclass.classes import N_SUBCLASSES
-
-MEASURED_METHODS = (SpeculativeMethod.NGRAM, SpeculativeMethod.SUFFIX)
-"""Methods whose acceptance needs no probabilities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +28,11 @@ class MeasuredDrafts:
     offsets: I64
     cuts: bool
     """Whether a shallower outcome is a deeper one cut."""
+
+    def under_grammar(self, forced: Bools) -> MeasuredDrafts:
+        """The same of a drafter that knows which tokens are *forced*, one value a token of the labels."""
+        known = {gamma: with_forced_drafts(one, forced, self.offsets, gamma) for gamma, one in self.known.items()}
+        return replace(self, known=known)
 
     def acceptance(self, keys: U64, recorded: I64) -> ObservedAcceptance:
         """The model of attempts of these *keys*, each a repetition of attempt number ``recorded[a]``."""
@@ -82,81 +82,42 @@ class MeasuredDrafts:
         return np.repeat(self.offsets[1:], np.diff(self.offsets)) - np.arange(len(self.labels))
 
 
-Measurer = Callable[[TokenStore, U8, I64, SpeculativeMethod, DrafterOptions, Sequence[int]], MeasuredDrafts]
+Measurer = Callable[[TokenStore, U8, I64, Drafter, DrafterOptions, Sequence[int]], MeasuredDrafts]
 """As `measure`."""
 
 
 def measure(
-    store: TokenStore,
-    labels: U8,
-    offsets: I64,
-    method: SpeculativeMethod,
-    options: DrafterOptions,
-    gammas: Sequence[int],
+    store: TokenStore, labels: U8, offsets: I64, drafter: Drafter, options: DrafterOptions, gammas: Sequence[int]
 ) -> MeasuredDrafts:
-    """Run *method* on the recorded tokens of *store*, whose attempts own *labels* by *offsets*, at each of *gammas*.
+    """Run *drafter* on the recorded tokens of *store*, whose attempts own *labels* by *offsets*, at each of *gammas*.
 
     Raises ValueError for options out of range.
     """
-    if method is SpeculativeMethod.NGRAM:
-        found = _ngram(store, options, max(gammas))
-    else:
-        found = _suffix(options).potentials(store, sorted(set(gammas)))
+    depths = [max(gammas)] if drafter.cuts else sorted(set(gammas))
+    found = drafter.run(store, options_of(drafter.options, options), depths)
     order = store.output_order
     lengths = np.diff(offsets)[order]
     place = np.repeat(offsets[order] - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
     known = {gamma: _placed(one, place, len(labels)) for gamma, one in found.items()}
-    return MeasuredDrafts(known=known, labels=labels, offsets=offsets, cuts=method is SpeculativeMethod.NGRAM)
+    return MeasuredDrafts(known=known, labels=labels, offsets=offsets, cuts=drafter.cuts)
 
 
 def measuring_once() -> Measurer:
     """`measure` with a memory, for questions about one recording: each drafter is run on it once."""
-    known: dict[tuple[SpeculativeMethod, DrafterOptions, tuple[int, ...]], MeasuredDrafts] = {}
+    known: dict[tuple[str, object, tuple[int, ...]], MeasuredDrafts] = {}
 
     def measured(
-        store: TokenStore,
-        labels: U8,
-        offsets: I64,
-        method: SpeculativeMethod,
-        options: DrafterOptions,
-        gammas: Sequence[int],
+        store: TokenStore, labels: U8, offsets: I64, drafter: Drafter, options: DrafterOptions, gammas: Sequence[int]
     ) -> MeasuredDrafts:
-        key = (method, options, tuple(gammas))
+        key = (drafter.name, options_of(drafter.options, options), tuple(gammas))
         if key not in known:
-            known[key] = measure(store, labels, offsets, method, options, gammas)
+            known[key] = measure(store, labels, offsets, drafter, options, gammas)
         return known[key]
 
     return measured
-
-
-def _ngram(store: TokenStore, options: DrafterOptions, gamma: int) -> dict[int, Potential]:
-    parts = [
-        ngram_potential(
-            tokens,
-            gamma,
-            prompt_lookup_min=options.prompt_lookup_min,
-            prompt_lookup_max=options.prompt_lookup_max,
-            occurrence=Occurrence(options.prompt_lookup_match),
-        )
-        for tokens in store
-    ]
-    none = np.zeros(0, dtype=np.int16)
-    accepted = np.concatenate([none, *(part.accepted for part in parts)])
-    drafted = np.concatenate([none, *(part.drafted for part in parts)])
-    return {gamma: Potential(accepted, drafted)}
 
 
 def _placed(found: Potential, place: I64, size: int) -> Potential:
     accepted, drafted = np.zeros((2, size), dtype=np.int16)
     accepted[place], drafted[place] = found.accepted, found.drafted
     return Potential(accepted, drafted)
-
-
-def _suffix(options: DrafterOptions) -> SuffixDecoding:
-    """The suffix drafter of *options*."""
-    return SuffixDecoding(
-        max_tree_depth=options.suffix_decoding_max_tree_depth,
-        max_cached_requests=options.suffix_decoding_max_cached_requests,
-        max_spec_factor=options.suffix_decoding_max_spec_factor,
-        min_token_prob=options.suffix_decoding_min_token_prob,
-    )

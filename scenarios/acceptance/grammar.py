@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scenarios.acceptance.expected import AcceptanceChoice
 from scenarios.options.drafting import PolicyOptions
 from scenarios.options.parameters import ParameterBook
-from scenarios.options.replay import OptionError
 from scenarios.recordings.recording import Recording
 from simulator.acceptance.base import F64, I64, U64, ExactModel, Outputs
 from simulator.acceptance.grammar import Constraint, GrammarAcceptance, GrammarMode, GrammarObserved, within_call
@@ -41,6 +40,15 @@ def source_attempts(recorded: Workload, workload: Workload) -> I64:
     return repeated
 
 
+def forced_tokens(recorded: Workload, recording: Recording) -> Bools:
+    """Whether each token of *recorded* is forced; call tokens of which it is not known become an assumption."""
+    if recording.forced is None:
+        return np.zeros(recorded.labels.size, dtype=np.bool_)
+    if recording.forced.unknown_tokens:
+        recording.assumptions[UNKNOWN] = recording.forced.unknown_tokens
+    return recording.forced.joined()
+
+
 def resolve_grammar(
     choice: AcceptanceChoice,
     workloads: tuple[Workload, Workload, I64],
@@ -53,28 +61,20 @@ def resolve_grammar(
 
     *workloads* are the recorded one, the one that is replayed, and the recorded attempt that each of its attempts
     repeats.
-
-    Raises OptionError for a mode that the drafter's acceptance does not suffice for.
     """
     mode = GrammarMode(options.grammar)
     if mode is GrammarMode.NONE:
         return choice
     recorded, workload, source_of = workloads
-    forced = np.zeros(recorded.labels.size, dtype=np.bool_)
+    forced = forced_tokens(recorded, recording)
     source = "given: what the engine does under a grammar"
     if recording.forced is not None:
-        forced = recording.forced.joined()
-        calls = recording.forced.call_tokens
-        source += f"; {forced.sum() / max(1, calls):.1%} of the call tokens are forced by grammar and schema"
-        if recording.forced.unknown_tokens:
-            recording.assumptions[UNKNOWN] = recording.forced.unknown_tokens
+        source += f"; {forced.sum() / max(1, recording.forced.call_tokens):.1%} of the call tokens are forced by "
+        source += "grammar and schema"
     book.add("grammar", mode.value, Origin.DECLARED, source)
-    constraint = _constraint(mode, recorded, attempt_keys(workload, seed), source_of, forced)
     if choice.measured and mode is GrammarMode.ACCEPT:
-        raise OptionError(
-            "--grammar accept: what this drafter proposes after a forced token was not measured; use jump or no-draft, "
-            "or declare its acceptance"
-        )
+        return choice  # its outcomes were found with the forced drafts in them
+    constraint = _constraint(mode, recorded, attempt_keys(workload, seed), source_of, forced)
     return _under(choice, constraint, _shares(recorded, forced, mode))
 
 

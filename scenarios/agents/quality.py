@@ -97,7 +97,7 @@ def quality_budget(
 
 
 def _sum(items: Sequence[QualityItem], *kinds: Assurance) -> float:
-    return sum(item.regression for item in items if item.regression is not None and item.assurance in kinds)
+    return sum((item.regression for item in items if item.regression is not None and item.assurance in kinds), 0.0)
 
 
 def budget_of(options: ReplayOptions, *, resampling: bool = False) -> QualityBudget:

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from scenarios.agents.quality import QualityBudget
 from scenarios.answer import Interval
 from scenarios.ask import Asked
 from simulator.gate import measured_nu
@@ -14,6 +15,7 @@ from simulator.metrics import describe, paid_s
 from simulator.replay import Replay
 from simulator.sessiontime import session_times
 from simulator.workload import NO_PARENT, Workload
+from traces.model import SOLVED
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -61,7 +63,10 @@ class UnitCost(msgspec.Struct, frozen=True, kw_only=True):
     gpu_s_per_accepted_turn: float | None
     usd_per_accepted_turn: float | None
     solved_tasks: int
-    """Tasks of which every turn was accepted: none was given up, refused or abandoned."""
+    """Tasks of which every turn was accepted: none was given up, refused or abandoned. Where the recording has outcomes
+    of tasks, those among them that it calls solved."""
+    tasks_with_outcome: int
+    """Tasks whose outcome the recording has."""
     gpu_s_per_solved_task: float | None
     usd_per_solved_task: float | None
 
@@ -76,6 +81,8 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True):
     tasks: UnitFigures
     gate: GateFigures | None
     cost: UnitCost
+    quality: QualityBudget
+    """What the levers of the replay may cost in quality."""
 
 
 def session_reports(asked: Asked, gate: GateConfig | None, seed: int) -> list[SessionReport]:
@@ -110,6 +117,7 @@ def _report(replay: Replay, asked: Asked, gate: GateConfig | None, seed: int) ->
         tasks=_figures(replay, workload, task, usd_per_s),
         gate=_gate(replay, workload, usd_per_s) if gate is not None else None,
         cost=_cost(replay, workload, task, usd_per_s),
+        quality=asked.answer.quality,
     )
 
 
@@ -170,13 +178,18 @@ def _cost(replay: Replay, workload: Workload, task: I64, usd_per_s: float) -> Un
     passed = accepted if workload.draws is None else accepted & ~workload.draws.given_up
     owner = task[workload.turn_session]
     failures = np.bincount(owner, ~passed, workload.n_sessions)
-    solved = int((failures[np.unique(owner)] == 0).sum())
+    tasks = np.unique(owner)
+    reward = workload.session_reward[tasks]
+    known = int(np.count_nonzero(~np.isnan(reward)))
+    through = failures[tasks] == 0
+    solved = int(np.count_nonzero(through & (reward >= SOLVED) if known else through))
     turns = int(accepted.sum())
     return UnitCost(
         accepted_turns=turns,
         gpu_s_per_accepted_turn=total_s / turns if turns else None,
         usd_per_accepted_turn=total_s * usd_per_s / turns if turns else None,
         solved_tasks=solved,
+        tasks_with_outcome=known,
         gpu_s_per_solved_task=total_s / solved if solved else None,
         usd_per_solved_task=total_s * usd_per_s / solved if solved else None,
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from scenarios.api.given import Traces, resolve
 from scenarios.jsonbytes import json_bytes
 from scenarios.options.replay import OptionError
-from scenarios.plan.axes import AXES, DEFAULTS, FIXED
+from scenarios.plan.axes import AXES, FIXED, chosen_axes
 from scenarios.plan.document import CapacityRow, Plan, Row
 from scenarios.plan.run import plan as run_plan
 from scenarios.plan.targets import Objectives, parse_targets
@@ -61,11 +61,11 @@ def plan(
     targets: Sequence[str] = (),
     sessions_per_s: float | None = None,
     gpus_available: int | None = None,
-    gpus: Values = DEFAULTS["gpu"],
-    tensor_parallel: Values = DEFAULTS["tensor_parallel_size"],
-    gammas: Values = DEFAULTS["gamma"],
-    kv_offload: Values = DEFAULTS["kv_offload_gb"],
-    routers: Values = DEFAULTS["router"],
+    gpus: Values | None = None,
+    tensor_parallel: Values | None = None,
+    gammas: Values | None = None,
+    kv_offload: Values | None = None,
+    routers: Values | None = None,
     scenario: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
     wanted: Mapping[str, Any] | None = None,
@@ -78,15 +78,15 @@ def plan(
         targets: As ``ttft:p99:2000`` (milliseconds).
         sessions_per_s: Sessions that users start; or give ``request_rate`` among the options.
         gpus_available: In place of a rate: how much load do so many GPUs take?
-        gpus: GPU types, as a list or with commas.
+        gpus: GPU types, as a list or with commas; without these lists: the scenario's own value, else the defaults.
         tensor_parallel: GPUs a replica.
         gammas: Draft depths.
         kv_offload: Host memory a replica for evicted KV blocks, in 10^9 bytes.
         routers: How requests are spread over replicas.
-        scenario: A scenario file, or a shipped scenario's name; what a plan chooses is not taken from it.
+        scenario: A scenario file, or a shipped scenario's name; what it says of an axis is the one value.
         progress: A function of the looks and sizes that are done.
         wanted: Fields of `scenarios.plan.wanted.Wanted`: ``headroom``, ``lose_one``, ``growth``, ``max_gpus``,
-            ``max_requests``, ``jobs``.
+            ``max_requests``, ``every``, ``jobs``.
         options: As of `scenarios.api.replay`, for all candidates; ``goodput`` is a target too.
 
     Raises OptionError for unknown options and bad values, TraceError or SimtoolError for unusable recordings.
@@ -97,20 +97,21 @@ def plan(
     given = resolve(traces, scenario, options)
     values = {key: value for key, value in given.values.items() if key not in FIXED}
     asked = given.settings.replay
+    lists = zip(AXES, (gpus, tensor_parallel, gammas, kv_offload, routers), strict=True)
+    listed = {key: None if one is None else _listed(one) for key, one in lists}
+    axes, notes = chosen_axes(listed, given.values)
     try:
         what = Wanted(
             objectives=Objectives(targets=parse_targets(targets), measure=resolve_measure(asked.measure)),
             tasks_per_s=sessions_per_s,
             requests_per_s=asked.load.request_rate,
             gpus_available=gpus_available,
+            notes=tuple(notes),
             **(wanted or {}),
         )
     except TypeError as error:
         raise OptionError(f"wanted: {error}") from error
     values.pop("request_rate", None)
-    axes = {
-        key: _listed(one) for key, one in zip(AXES, (gpus, tensor_parallel, gammas, kv_offload, routers), strict=True)
-    }
     return Planned(run_plan(given.traces, values, axes, what, done=progress))
 
 

@@ -6,23 +6,25 @@ import msgspec
 import numpy as np
 
 from scenarios.answer import Interval
+from scenarios.calibration.counterfits import eps_bar
 from scenarios.calibration.logprobfit import LogprobFigures
 from scenarios.calibration.recordedrounds import RoundCounts
+from scenarios.calibration.serverfigures import SourceFigures
 from simulator.intervals import wilson
 from simulator.origin import Origin
-from simulator.profile import AcceptanceProfile, with_kappa_rho
+from simulator.profile import LABELS_OF, AcceptanceProfile, with_kappa_rho
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass, SubClass
 
 
 class FittedKappa(msgspec.Struct, frozen=True, kw_only=True):
-    """Kappa = eps / (1 - rho) of one class, or of all (label "all"): rho of the logprobs, eps of measured drafts."""
+    """Kappa = eps / (1 - rho) of one class, of all (label "all") or of a server's whole traffic (its source)."""
 
     label: str
     kappa: Interval
     eps: float
     rho: float
     n: int
-    """Drafts that eps is measured on."""
+    """First drafts that eps is measured on, or rounds of a server."""
 
 
 def kappas(figures: LogprobFigures, counts: RoundCounts | None) -> list[FittedKappa]:
@@ -34,6 +36,25 @@ def kappas(figures: LogprobFigures, counts: RoundCounts | None) -> list[FittedKa
     found = [_kappa(label.name, rho[label.name], *sums[label]) for label in PositionClass if label.name in rho]
     together = _kappa("all", figures.rho_bar, *map(float, np.sum(list(sums.values()), axis=0)))
     return [one for one in (*found, together) if one is not None]
+
+
+def server_kappa(figures: SourceFigures, rho: Interval) -> FittedKappa:
+    """Kappa of a server's traffic of mean predictability *rho*.
+
+    eps is that of the constant acceptance with the server's acceptance length. Raises ValueError at a rho of 0 or 1,
+    where any kappa fits.
+    """
+    if not 0 < rho.value < 1:
+        raise ValueError(f"rho_bar {rho.value} must be between 0 and 1 to fit kappa")
+    length = figures.acceptance_length
+    eps, least, most = (eps_bar(one, figures.gamma) for one in (length.value, length.high, length.low))
+    return FittedKappa(
+        label=figures.source,
+        kappa=Interval(eps / (1 - rho.value), least / (1 - rho.low), most / max(1 - rho.high, 1e-9)),
+        eps=eps,
+        rho=rho.value,
+        n=figures.rounds,
+    )
 
 
 def too_good(figures: LogprobFigures, counts: RoundCounts | None) -> list[str]:
@@ -64,22 +85,22 @@ def profile_of(base: AcceptanceProfile, figures: LogprobFigures, date: str) -> A
     """*base* with eps = kappa (1 - rho) at its own kappa and the rho of *figures*; their range is that of rho."""
     kappa = base.kappa.value
     source = f"{figures.tokens:,} token logprobs of {figures.outputs:,} outputs, kappa {kappa:g} of {base.name}"
-    changed = with_kappa_rho(base, kappa, {one.label: one.rho.value for one in figures.classes}, source)
-    rho = {one.label: one.rho for one in figures.classes}
+    classes = {one.label: one for one in figures.classes}
+    changed = with_kappa_rho(base, kappa, {label: one.rho.value for label, one in classes.items()}, source)
     eps = dict(changed.eps)
     for label in SubClass:
-        found = rho.get(CLASS_OF_SUBCLASS[label].name)
+        found = classes.get(CLASS_OF_SUBCLASS[label].name)
         if found is not None:
-            low, high = (min(1.0, kappa * (1 - bound)) for bound in (found.high, found.low))
+            low, high = (min(1.0, kappa * (1 - bound)) for bound in (found.rho.high, found.rho.low))
             eps[label.name] = msgspec.structs.replace(
-                eps[label.name], low=low, high=high, origin=Origin.DERIVED, date=date
+                eps[label.name], low=low, high=high, origin=Origin.DERIVED, date=date, n=found.tokens
             )
     return msgspec.structs.replace(changed, name=f"derived: {source}", eps=eps, kappa=base.kappa)
 
 
 def _first_drafts(counts: RoundCounts, label: PositionClass) -> tuple[float, float]:
     """First drafts of tokens of a class: how many, and how many of them were accepted."""
-    members = [one for one in SubClass if CLASS_OF_SUBCLASS[one] is label]
+    members = list(LABELS_OF[label.name])
     return float(counts.tested[members, 0].sum()), float(counts.hit[members, 0].sum())
 
 

@@ -1,4 +1,4 @@
-"""Acceptance by class from recordings whose attempts carry the rounds that an engine ran."""
+"""Acceptance by sub-class, and its autocorrelation, from recordings whose attempts carry the rounds an engine ran."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator.acceptance.base import F64
+from simulator.acceptance.base import F64, I64
 from tokenclass.classes import N_SUBCLASSES
 from tokenclass.tagged import TaggedAttempt, TaggedSession
 
@@ -21,6 +21,9 @@ class RoundCounts:
     gamma: int
     tested: F64 = field(init=False)
     hit: F64 = field(init=False)
+    after: F64 = field(init=False)
+    """Drafts checked right after another of the same sub-class: by sub-class, whether that one was accepted, and
+    whether this one was; shape (N_SUBCLASSES, 2, 2)."""
     rounds: int = 0
     attempts: int = 0
     unusable: int = 0
@@ -28,30 +31,36 @@ class RoundCounts:
 
     def __post_init__(self) -> None:
         self.tested, self.hit = np.zeros((2, N_SUBCLASSES, max(self.gamma, 1)))
+        self.after = np.zeros((N_SUBCLASSES, 2, 2))
 
     def add(self, session: TaggedSession) -> None:
         """Count the rounds of all attempts of *session* that carry any."""
         for turn in session.turns:
             for attempt in turn.attempts:
                 if attempt.accepted_per_round:
-                    self._add(attempt, attempt.accepted_per_round)
+                    self._add(attempt, np.array(attempt.accepted_per_round, dtype=np.int64))
 
-    def _add(self, attempt: TaggedAttempt, accepted: tuple[int, ...]) -> None:
+    def _add(self, attempt: TaggedAttempt, accepted: I64) -> None:
         labels = attempt.labels.expand()
-        covered = sum(accepted) + len(accepted)
+        covered = int(accepted.sum()) + len(accepted)
         wanted = len(labels) - 1
-        if max(accepted) > self.gamma or not wanted <= covered <= wanted + accepted[-1]:
+        if accepted.max() > self.gamma or not wanted <= covered <= wanted + accepted[-1]:
             self.unusable += 1
             return
         self.attempts += 1
         self.rounds += len(accepted)
-        start = 1
-        for count in accepted:
-            right = labels[start : start + count]
-            np.add.at(self.hit, (right, np.arange(right.size)), 1)
-            checked = labels[start : start + max(right.size, min(count + 1, self.gamma, len(labels) - 1 - start))]
-            np.add.at(self.tested, (checked, np.arange(checked.size)), 1)
-            start += count + 1
+        start = 1 + np.cumsum(accepted + 1) - (accepted + 1)
+        right = np.minimum(accepted, len(labels) - start)
+        checked = np.maximum(right, np.minimum(np.minimum(accepted + 1, self.gamma), len(labels) - 1 - start))
+        ends = np.cumsum(checked)
+        depth = np.arange(ends[-1]) - np.repeat(ends - checked, checked)
+        token = np.repeat(start, checked) + depth
+        hit = depth < np.repeat(right, checked)
+        np.add.at(self.tested, (labels[token], depth), 1)
+        np.add.at(self.hit, (labels[token[hit]], depth[hit]), 1)
+        next_to = (np.diff(token) == 1) & (labels[token[1:]] == labels[token[:-1]])
+        before, now = hit[:-1][next_to].astype(np.int64), hit[1:][next_to].astype(np.int64)
+        np.add.at(self.after, (labels[token[1:][next_to]], before, now), 1)
 
 
 def deepest_round(session: TaggedSession) -> int:

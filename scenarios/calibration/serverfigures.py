@@ -11,7 +11,7 @@ import numpy as np
 
 from scenarios.answer import Interval
 from scenarios.server.run import ServerRun
-from simulator.intervals import Z_95, wilson
+from simulator.intervals import Z_95, clustered_ratio, wilson
 
 SIGNIFICANT_Z = 3.0
 """Standard errors between two sources beyond which they are said to contradict each other."""
@@ -110,10 +110,7 @@ def _accepted_variance(run: ServerRun) -> float:
 def _ratio_error(weights: Sequence[float], values: Sequence[float]) -> float:
     """Standard error of sum(values) / sum(weights) when pairs are drawn independently."""
     w, v = np.array(weights, dtype=np.float64), np.array(values, dtype=np.float64)
-    if not w.sum():
-        return 0.0
-    rest = v - v.sum() / w.sum() * w
-    return float(np.sqrt(len(w) / (len(w) - 1) * np.sum(rest**2)) / w.sum())
+    return clustered_ratio(v, w)[1] if w.any() else 0.0
 
 
 def contradictions(figures: Sequence[SourceFigures]) -> list[str]:

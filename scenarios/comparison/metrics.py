@@ -10,6 +10,7 @@ import numpy as np
 from scenarios.comparison.document import Better
 from scenarios.comparison.resample import F64, I64, Estimator, quantiles, ratio
 from scenarios.comparison.rows import Bool, Rows
+from scenarios.runs.metric import all_metrics
 from simulator.goodput import Slo, attempt_values
 from simulator.metrics import percentile_name
 
@@ -45,7 +46,7 @@ KINDS = {
     "request_goodput_per_s": Kind("goodput, requests", "1/s", _HIGHER),
     "token_goodput_per_s": Kind("goodput, tokens", "1/s", _HIGHER),
 }
-"""All but the latencies; of a unit of % the values are per cent."""
+"""All but the latencies and those of `scenarios.runs.metrics`; of a unit of % the values are per cent."""
 
 
 def kinds(percentiles: Sequence[float], slos: Sequence[Slo]) -> dict[str, Kind]:
@@ -58,6 +59,8 @@ def kinds(percentiles: Sequence[float], slos: Sequence[Slo]) -> dict[str, Kind]:
     }
     found |= {f"{mark}_session_s": Kind(f"session {mark}", "s", _LOWER) for mark in marks}
     found |= {name: kind for name, kind in KINDS.items() if slos or "goodput" not in name}
+    for one in all_metrics():
+        found[one.name] = Kind(one.label, one.unit, _LOWER if one.lower_is_better else _HIGHER)
     return found
 
 

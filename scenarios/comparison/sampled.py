@@ -17,7 +17,7 @@ from scenarios.comparison.metrics import estimators, kinds
 from scenarios.comparison.parts import has_saved, makeups
 from scenarios.comparison.resample import F64, I64, differences, estimate, interval, resamples_for, weights
 from scenarios.comparison.rows import Rows, common_attempts, own_rows, paired_rows
-from scenarios.comparison.totals import gap_figures
+from scenarios.comparison.totals import unsampled_figures
 from traces.errors import SimtoolError
 
 FEW_SESSIONS = 20
@@ -91,7 +91,7 @@ def _metrics(
 ) -> list[Metric]:
     """A row for each metric that one of the runs has."""
     found = []
-    gaps = [gap_figures(answer, asked.percentiles) for answer in answers]
+    whole = [unsampled_figures(answer, asked.percentiles) for answer in answers]
     for key, kind in kinds(asked.percentiles, asked.slos).items():
         between = None
         if key in sampled[0] and key in sampled[1]:
@@ -99,7 +99,7 @@ def _metrics(
             if None not in values:
                 between = interval(differences(sampled[0][key], sampled[1][key]), asked.confidence_level)
         else:
-            values = [side.get(key) for side in gaps]
+            values = [side.get(key) for side in whole]
         if values != [None, None]:
             found.append(metric_row(key, kind, values[0], values[1], between))
     return found

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 
 from scenarios.answer import Answer
+from scenarios.runs.metric import all_metrics
 from scenarios.runs.runsummary import Distribution
-from simulator.goodput import Slo, SloMetric
+from simulator.goodput import Slo
 from simulator.metrics import percentile_name
+from simulator.slo import SloMetric
 
 
 def summary_figures(answer: Answer, percentiles: Sequence[float], slos: Sequence[Slo]) -> dict[str, float | None]:
@@ -18,7 +20,7 @@ def summary_figures(answer: Answer, percentiles: Sequence[float], slos: Sequence
     found: dict[str, float | None] = {}
     for name, distribution in (("ttft", run.ttft_s), ("tpot", run.tpot_s), ("e2el", run.e2el_s)):
         found |= _marks(f"{name}_ms", distribution, percentiles, 1e3)
-    found |= gap_figures(answer, percentiles)
+    found |= unsampled_figures(answer, percentiles)
     found |= _marks("session_s", run.session_s, percentiles, 1.0)
     counters = run.speculation
     found |= {
@@ -38,9 +40,10 @@ def summary_figures(answer: Answer, percentiles: Sequence[float], slos: Sequence
     return found | (_goodput(answer) if slos and same_slos(stored_slos(answer), slos) else {})
 
 
-def gap_figures(answer: Answer, percentiles: Sequence[float]) -> dict[str, float | None]:
-    """Mean and percentiles of the gaps between steps, which no table of attempts holds one by one."""
-    return _marks("itl_ms", answer.replay.itl_per_step_s, percentiles, 1e3)
+def unsampled_figures(answer: Answer, percentiles: Sequence[float]) -> dict[str, float | None]:
+    """What no table of attempts gives: marks of the gaps between steps, and metrics of a replay as a whole."""
+    own = {one.name: one.shown(answer.replay.metrics.get(one.name)) for one in all_metrics()}
+    return _marks("itl_ms", answer.replay.itl_per_step_s, percentiles, 1e3) | own
 
 
 def stored_slos(answer: Answer) -> tuple[Slo, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scenarios.drafters.base import drafters
 from scenarios.options.option import Section, option
 
 DEFAULT_GAMMA = 8
@@ -17,7 +18,7 @@ class PlatformOptions:
 
     speculative_method: str = option(
         "draft_model",
-        "draft_model, eagle, eagle3, mtp, medusa, ngram, suffix or none.",
+        f"draft_model, eagle, eagle3, mtp, medusa, {', '.join(drafters())} or none.",
         _SPECULATION,
         known="scenarios.options.names:methods",
     )

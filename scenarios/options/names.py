@@ -19,9 +19,11 @@ def models() -> list[str]:
 
 def methods() -> list[str]:
     """Speculative methods."""
+    from scenarios.drafters.base import drafters
     from simulator.config import SpeculativeMethod
 
-    return list(SpeculativeMethod)
+    own = [method for method in SpeculativeMethod if method is not SpeculativeMethod.MODEL_FREE]
+    return [*own, *drafters()]
 
 
 def draft_trees() -> list[str]:
@@ -33,9 +35,9 @@ def draft_trees() -> list[str]:
 
 def routers() -> list[str]:
     """Routing policies."""
-    from simulator.router import RouterPolicy
+    from simulator.router import router_names
 
-    return list(RouterPolicy)
+    return router_names()
 
 
 def recording_formats() -> list[str]:

@@ -107,7 +107,7 @@ def declared(cls: type) -> Iterator[Declared]:
         meta = one.metadata.get(_METADATA)
         if meta is None:
             continue
-        hint = str if meta.parse is not None else _hint(str(one.type))
+        hint = str if meta.parse is not None else _hint(one.type)
         value_type, optional, repeated = _plain(hint)
         yield Declared(
             field_name=one.name,
@@ -120,8 +120,10 @@ def declared(cls: type) -> Iterator[Declared]:
         )
 
 
-def _hint(annotation: str) -> Any:
-    """The type that an annotation of builtins, Literal and Path names."""
+def _hint(annotation: Any) -> Any:
+    """The type that an annotation is, or, as text, names: of builtins, Literal and Path."""
+    if not isinstance(annotation, str):
+        return annotation
     return eval(annotation, dict(_NAMESPACE))  # noqa: S307  annotations of this package only
 
 

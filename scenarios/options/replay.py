@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scenarios.options.drafting import DrafterOptions, PolicyOptions
+from scenarios.drafters.base import DrafterOptions
+from scenarios.options.drafting import PolicyOptions
 from scenarios.options.engine import DEFAULT_GAMMA, CostOptions, PlatformOptions
 from scenarios.options.option import Section, option
 from scenarios.options.serving import ClusterOptions, MeasureOptions
+from simulator.gateconfig import NAMED, GiveUp, RetryPrompt
 
 if TYPE_CHECKING:
     from simulator.gateconfig import GateConfig
@@ -19,7 +21,6 @@ __all__ = [
     "AcceptanceOptions",
     "ClusterOptions",
     "CostOptions",
-    "DrafterOptions",
     "LoadOptions",
     "MeasureOptions",
     "OptionError",
@@ -116,7 +117,7 @@ class ReplayOptions:
     platform: PlatformOptions = PlatformOptions()
     cost: CostOptions = CostOptions()
     acceptance: AcceptanceOptions = AcceptanceOptions()
-    drafter: DrafterOptions = field(default_factory=DrafterOptions)
+    drafters: DrafterOptions = ()
     policy: PolicyOptions = field(default_factory=PolicyOptions)
     load: LoadOptions = LoadOptions()
     cluster: ClusterOptions = field(default_factory=ClusterOptions)
@@ -126,9 +127,9 @@ class ReplayOptions:
     gate: GateConfig | None = option(
         None,
         "Draws judged by a gate, instead of --nu: pass probabilities by turn kind (call, answer), tool (call:bash=0.8) "
-        "and check (schema, tests, judge; also judge:call, tests:bash); draws=N at most, or best-of=N at once; "
-        "prompt=same|error with error-tokens=N; give-up=last|fail|end (the session); ms=, gpu-ms= of a verdict, or of "
-        "a check (gpu-ms:judge=400).",
+        f"and check ({', '.join(NAMED)}; also judge:call, tests:bash); draws=N at most, or best-of=N at once; "
+        f"prompt={'|'.join(RetryPrompt)} with error-tokens=N; give-up={'|'.join(GiveUp)} (the session); ms=, gpu-ms= "
+        "of a verdict, or of a check (gpu-ms:judge=400).",
         _LOAD,
         metavar="call=P,answer=P,...",
         parse="simulator.gateconfig:parse_gate",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scenarios.options.option import Section, option
+from simulator.router import DEFAULT_ROUTER, router_names
+from simulator.slo import SloMetric
 
 _REPLICAS, _CACHE, _SLO = Section.REPLICAS, Section.CACHE, Section.SLO
 
@@ -16,7 +18,7 @@ class ClusterOptions:
     replicas: int = option(1, "Engines behind the router.", _REPLICAS, least=1)
     router: str | None = option(
         None,
-        "round-robin, least-loaded (default), session-affinity or prefix-aware.",
+        f"How requests are spread: {', '.join(router_names())}; default: {DEFAULT_ROUTER}.",
         _REPLICAS,
         known="scenarios.options.names:routers",
     )
@@ -34,7 +36,7 @@ class MeasureOptions:
 
     metric_percentiles: str = option("50,90,95,99", "Percentiles.", _SLO, metavar="P,P..")
     goodput: tuple[str, ...] = option(
-        (), "Objectives in ms: ttft, tpot, itl, e2el; repeat, or separate by commas.", _SLO, metavar="METRIC:MS"
+        (), f"Objectives in ms: {', '.join(SloMetric)}; repeat, or separate by commas.", _SLO, metavar="METRIC:MS"
     )
     """Objectives as ``ttft:500``, in milliseconds."""
     slo_attainment: float = option(0.99, "Share of requests that must meet an objective.", _SLO)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from scenarios.drafters.base import drafters
 from scenarios.options.option import Declared, Option, Section, declared
 from scenarios.options.read import ReadOptions
 from scenarios.options.replay import (
@@ -15,7 +16,6 @@ from scenarios.options.replay import (
     AcceptanceOptions,
     ClusterOptions,
     CostOptions,
-    DrafterOptions,
     LoadOptions,
     MeasureOptions,
     OptionError,
@@ -45,7 +45,6 @@ _REPLAY_PARTS: dict[str, type] = {
     "platform": PlatformOptions,
     "acceptance": AcceptanceOptions,
     "policy": PolicyOptions,
-    "drafter": DrafterOptions,
     "cost": CostOptions,
     "load": LoadOptions,
     "cluster": ClusterOptions,
@@ -71,7 +70,8 @@ def read_keys() -> tuple[str, ...]:
 def all_options() -> dict[str, Declared]:
     """Every option by its key, section by section."""
     found = [GAMMA, *declared(ReadOptions)]
-    for part in (*_REPLAY_PARTS.values(), ReplayOptions):
+    own = (one.options for one in drafters().values())
+    for part in (*_REPLAY_PARTS.values(), *own, ReplayOptions):
         found.extend(declared(part))
     order = list(Section)
     return {one.key: one for one in sorted(found, key=lambda one: order.index(one.option.section))}
@@ -90,7 +90,8 @@ def settings(given: Mapping[str, Any]) -> Settings:
     try:
         read = ReadOptions(**_fields(ReadOptions, given), seed=_seed(given))
         parts = {name: part(**_fields(part, given)) for name, part in _REPLAY_PARTS.items()}
-        replay = ReplayOptions(**parts, **_fields(ReplayOptions, given))
+        own = tuple(one.options(**_fields(one.options, given)) for one in drafters().values())
+        replay = ReplayOptions(**parts, drafters=own, **_fields(ReplayOptions, given))
         if given.get("gamma") is not None:
             replay = with_gamma(replay, str(given["gamma"]))
     except OptionError:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import math
 
 from scenarios.plan.probe import Idle
-from scenarios.plan.targets import TargetMetric, TargetResult
+from scenarios.plan.targets import SESSION, TargetResult
 from scenarios.resolve.platform import Platform
 from simulator.cost import PrefillWork
+from simulator.slo import SloMetric
 
 _TAIL = 1.25
 """A high percentile of TPOT to its mean, about."""
 _MOST_TIMES = 256
 _ITERATIONS = 60
-_PER_TOKEN = (TargetMetric.TPOT, TargetMetric.ITL)
-_WHOLE = (TargetMetric.E2EL, TargetMetric.SESSION)
+_PER_TOKEN = (SloMetric.TPOT, SloMetric.ITL)
+_WHOLE = (SloMetric.E2EL, SESSION)
 
 
 def least_gpu_s(idle: Idle, platform: Platform) -> float:

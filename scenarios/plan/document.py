@@ -11,7 +11,7 @@ from scenarios.plan.search import Breach
 from scenarios.plan.span import Span
 from scenarios.plan.targets import GOODPUT, TargetResult
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 ANY = "any"
 """Router of a single replica."""
 
@@ -54,11 +54,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     gamma: str
     kv_offload_gb: float
     router: str
-    """``any`` where it makes no difference: of a single replica, or none."""
+    """``any`` where it makes no difference: of a single replica, or of none that is replayed."""
     gpus_per_replica: int
     """0 where it cannot be asked."""
     reason: str
-    """Why it serves at no size; empty if it does."""
+    """Why it serves at no size, or at none up to *looked_at*; empty if it does."""
+    looked_at: int | None = None
+    """Replicas up to which it was looked at, because more would cost more than a candidate that serves, and be no fewer
+    GPUs; None: as many as allowed."""
     sized: Sized | None
     idle: Idle | None
     least_replicas: int

@@ -12,7 +12,7 @@ from scenarios.plan.candidates import Candidate, candidates, kinds
 from scenarios.plan.capacity import available, capacity, different
 from scenarios.plan.document import ANY, CapacityRow, Growth, Plan, Row
 from scenarios.plan.probe import Bench, Idle
-from scenarios.plan.size import Demand, first_look, row, size_kind
+from scenarios.plan.size import Demand, Rival, first_look, likely_cost, row, size_kind
 from scenarios.plan.span import span_for
 from scenarios.plan.summary import document, usd
 from scenarios.plan.timeline import Timeline
@@ -109,15 +109,41 @@ def _planned(shop: Shop, chosen: tuple[list[Candidate], list[tuple[Candidate, st
         lose_one=wanted.lose_one,
         max_gpus=wanted.max_gpus,
     )
-    rows = sorted(_sized(serving, demand, run), key=usd) + rows
+    every = wanted.every or wanted.growth is not None
+    rows = sorted(_sized(serving, demand, run, every=every), key=usd) + rows
     growth = _grown(rows, serving, demand, wanted.growth, run) if wanted.growth is not None else []
     steady = traffic.steady(rate, span, slowest)
     return document(shop, traffic, wanted, (span, steady), rows=rows, growth=growth)
 
 
-def _sized(serving: Sequence[Kind], demand: Demand, run: Run) -> list[Row]:
-    found: list[list[Row]] = run(size_kind, [(group[0], (idle, demand, group)) for group, idle in serving])
-    return [one for rows in found for one in rows]
+def _sized(serving: Sequence[Kind], demand: Demand, run: Run, *, every: bool) -> list[Row]:
+    """The rows of *serving* in its order.
+
+    Unless *every* one is to be sized, those that are likely to cost least and to be the fewest GPUs come first; others
+    are looked at only as far as they could still be better.
+    """
+    first = list(range(len(serving)))
+    if not every:
+        costs: list[tuple[float, int]] = run(likely_cost, [(group[0], (idle, demand)) for group, idle in serving])
+        order = range(len(serving))
+        first = sorted({min(order, key=lambda at: costs[at]), min(order, key=lambda at: costs[at][::-1])})
+    tasks = [(serving[at][0][0], (serving[at][1], demand, serving[at][0], None, every)) for at in first]
+    found: dict[int, list[Row]] = dict(zip(first, run(size_kind, tasks), strict=True))
+    rest = [at for at in range(len(serving)) if at not in found]
+    rivals = {at: _rival(found, at) for at in rest}
+    others = [(serving[at][0][0], (serving[at][1], demand, serving[at][0], rivals[at], every)) for at in rest]
+    found |= dict(zip(rest, run(size_kind, others), strict=True))
+    return [one for at in sorted(found) for one in found[at]]
+
+
+def _rival(found: Mapping[int, list[Row]], at: int) -> Rival | None:
+    """What candidate *at* must beat: as good as the best of *found* is enough if it comes before them."""
+    served = [(usd(one), number) for number, rows in found.items() for one in rows if one.sized is not None]
+    if not served:
+        return None
+    cheapest, fewest = min(served), min(served, key=lambda one: (one[0][::-1], one[1]))
+    ties = at < max(cheapest[1], fewest[1])
+    return Rival(least_usd=cheapest[0], fewest_gpus=fewest[0][::-1], ties=ties)
 
 
 def _limits(wanted: Wanted) -> tuple[int, float, bool, int]:
@@ -135,6 +161,6 @@ def _grown(rows: list[Row], serving: Sequence[Kind], demand: Demand, factor: flo
     known |= {group[0].kind: number for number, (group, _) in enumerate(serving)}
     best = list(dict.fromkeys(known[one.name] for one in rows if one.sized is not None))[:GROWN]
     grown = replace(demand, tasks_per_s=demand.tasks_per_s * factor)
-    tasks = [(group[0], (idle, grown, group)) for group, idle in (serving[at] for at in best)]
+    tasks = [(group[0], (idle, grown, group, None, False)) for group, idle in (serving[at] for at in best)]
     cheapest: list[Row] = [min(found, key=usd) for found in run(size_kind, tasks)]
     return [Growth(name=one.name, reason=one.reason, sized=one.sized) for one in sorted(cheapest, key=usd)]

@@ -36,6 +36,28 @@ class Demand:
     max_gpus: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rival:
+    """What a candidate must beat to matter: the least money and the fewest GPUs of others that serve."""
+
+    least_usd: tuple[float, int]
+    """USD per hour, and the GPUs of that candidate."""
+    fewest_gpus: tuple[int, float]
+    ties: bool
+    """Whether it also matters where it is as good."""
+
+    def most(self, usd_per_hour: float, gpus: int) -> int:
+        """The most replicas at such a price and size that matter."""
+        count = 0
+        while self._matters((count + 1) * usd_per_hour, (count + 1) * gpus):
+            count += 1
+        return count
+
+    def _matters(self, usd: float, gpus: int) -> bool:
+        sides = (((usd, gpus), self.least_usd), ((gpus, usd), self.fewest_gpus))
+        return any(own < best or (self.ties and own == best) for own, best in sides)
+
+
 @dataclass(slots=True)
 class _Search:
     """The replays of one candidate at one demand; each is made once."""
@@ -96,33 +118,67 @@ def first_look(bench: Bench, _: None) -> tuple[Idle | None, Timeline | None, str
     return idle, timeline, f"idle replica: {short}" if short else ""
 
 
-def size_kind(bench: Bench, argument: tuple[Idle, Demand, list[Candidate]]) -> list[Row]:
-    """The rows of candidates that differ by router only; one row where a single replica serves."""
-    idle, demand, chosen = argument
+def size_kind(bench: Bench, argument: tuple[Idle, Demand, list[Candidate], Rival | None, bool]) -> list[Row]:
+    """The rows of candidates that differ by router only; one row where a single replica serves.
+
+    The last two of *argument*: what they must beat, if anything, and whether a router must be sized that needs as many
+    replicas as one before it, or more.
+    """
+    idle, demand, chosen, rival, every = argument
     single: dict[float, Probe] = {}
     rows: list[Row] = []
     for one in chosen:
-        near = [found.sized.replicas - demand.lose_one for found in rows if found.sized is not None]
-        found = _size(replace(bench, candidate=one), idle, demand, single, min(near, default=None))
+        near = [found.sized.replicas for found in rows if found.sized is not None]
+        limits = [] if rival is None else [_most(bench, rival)]
+        limits += [count - 1 for count in near] if not every else []
+        start = min(near) - demand.lose_one if near else None
+        limit = min(limits, default=None)
+        found = _size(replace(bench, candidate=one), idle, demand, single, (start, limit))
         if found.sized is not None and found.sized.replicas == 1:
+            return [structs.replace(found, name=one.kind, router=ANY)]
+        if not rows and found.looked_at is not None and (found.looked_at <= 1 or not found.tried):
             return [structs.replace(found, name=one.kind, router=ANY)]
         rows.append(found)
     return rows
 
 
-def _size(bench: Bench, idle: Idle, demand: Demand, single: dict[float, Probe], near: int | None) -> Row:
-    """The row of a candidate that an idle replica does not rule out; *near* is what another router needs."""
+def _most(bench: Bench, rival: Rival) -> int:
+    platform = bench.candidate.question().platform
+    return rival.most(usd_per_s(platform) * 3600, gpus_of(platform))
+
+
+def likely_cost(bench: Bench, argument: tuple[Idle, Demand]) -> tuple[float, int]:
+    """USD per hour and GPUs that a candidate may come to; nothing is replayed."""
+    idle, demand = argument
+    platform = bench.candidate.question().platform
+    replicas = likely_replicas(idle, platform, demand.tasks_per_s * demand.headroom) + demand.lose_one
+    return usd_per_s(platform) * 3600 * replicas, gpus_of(platform) * replicas
+
+
+def _size(
+    bench: Bench, idle: Idle, demand: Demand, single: dict[float, Probe], bounds: tuple[int | None, int | None]
+) -> Row:
+    """The row of a candidate that an idle replica does not rule out.
+
+    *bounds* has where to start, if another router tells, and the most replicas that matter.
+    """
+    near, limit = bounds
     platform = bench.candidate.question().platform
     per_replica = gpus_of(platform)
-    most = demand.max_gpus // per_replica
+    allowed = demand.max_gpus // per_replica
+    most = allowed if limit is None else min(allowed, limit)
     least = least_replicas(idle, platform, demand.tasks_per_s)
-    start = min(most, near or likely_replicas(idle, platform, demand.tasks_per_s))
     search = _Search(bench, idle, demand, [], [], single)
     sized, reason = None, ""
-    if most < least:
+    if allowed < least:
         reason = f"needs {least * per_replica} GPUs or more for the work alone; --max-gpus is {demand.max_gpus}"
+    elif most < least:
+        reason = f"at least {_replicas(least, platform)} for the work alone"
+    elif most < 1 + demand.lose_one:
+        reason = f"at least {_replicas(1 + demand.lose_one, platform)}"
     else:
-        sized, reason = _sized(search, platform, start, most)
+        start = min(most, near or likely_replicas(idle, platform, demand.tasks_per_s))
+        sized, reason = _sized(search, platform, max(1, start), most)
     return row(
         bench.candidate,
         bench.candidate.name,
@@ -132,6 +188,7 @@ def _size(bench: Bench, idle: Idle, demand: Demand, single: dict[float, Probe], 
         search=search,
         start=least,
         gpus_per_replica=per_replica,
+        looked_at=most if most < allowed and sized is None else None,
     )
 
 
@@ -150,7 +207,7 @@ def _sized(search: _Search, platform: Platform, start: int, most: int) -> tuple[
         needs["burst"] = grown.count
     replicas = max(needs.values())
     if replicas > most:
-        return None, f"a spare replica would need {replicas * gpus_of(platform)} GPUs"
+        return None, f"a spare replica would need {_replicas(replicas, platform)}"
     by_burst = grown is not None and grown.count == replicas
     fewer = grown.tried if by_burst and grown is not None else base.tried
     decided = "burst" if by_burst else "lost replica" if demand.lose_one else "rate"
@@ -184,8 +241,13 @@ def _burst_probe(search: _Search, grown: Fewest[Probe] | None, replicas: int, bu
 
 
 def _too_few(found: Fewest[Probe], platform: Platform, most: int) -> str:
-    probe = found.tried[most]
-    return f"{most * gpus_of(platform)} GPUs: {shortfall(probe)}"
+    return f"{_replicas(most, platform)}: {shortfall(found.tried[most])}"
+
+
+def _replicas(count: int, platform: Platform) -> str:
+    """A number of replicas with what they cost."""
+    gpus, usd_per_hour = count * gpus_of(platform), usd_per_s(platform) * 3600 * count
+    return f"{gpus} GPU{'s' if gpus > 1 else ''} ({usd_per_hour:.3g} $/h)"
 
 
 def row(
@@ -199,6 +261,7 @@ def row(
     search: _Search | None = None,
     start: int = 0,
     gpus_per_replica: int = 0,
+    looked_at: int | None = None,
 ) -> Row:
     """A row of the table; *router* where it is not the candidate's."""
     return Row(
@@ -210,6 +273,7 @@ def row(
         router=router or one.router,
         gpus_per_replica=gpus_per_replica,
         reason=reason,
+        looked_at=looked_at,
         sized=sized,
         idle=idle,
         least_replicas=start,

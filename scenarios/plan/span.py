@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from scenarios.plan.targets import Objectives, TargetMetric
+from scenarios.plan.targets import SESSION, Objectives
 from scenarios.plan.timeline import Timeline
 
 MEASURED_TASKS = 400
@@ -38,7 +38,7 @@ def span_for(
     long as a session spends in the engine. The drain lasts as long as a session where session times are judged, else
     as a request.
     """
-    judged = any(one.metric is TargetMetric.SESSION for one in objectives.targets)
+    judged = any(one.metric == SESSION for one in objectives.targets)
     wanted_s = max(MEASURED_REQUESTS / attempts_per_task, MEASURED_TASKS if judged else 0) / tasks_per_s
     warmup_s = max(timeline.gap_s, timeline.engine_s)
     drain_s = timeline.session_s if judged else timeline.request_s

@@ -80,6 +80,7 @@ def _assumed(rows: list[Row]) -> dict[str, int]:
 
 def _notes(shop: Shop, wanted: Wanted, traffic: Traffic) -> list[str]:
     found = [
+        *wanted.notes,
         "tasks arrive at random (Poisson): the recorded ones over and over, in an order drawn anew for each pass",
         "KV blocks of one task alone are new in each copy, those of several tasks (system prompts) stay shared",
         "tasks that came before are under way at the start of a replay, as far on as an idle replica would have them",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import msgspec
 import numpy as np
@@ -12,28 +11,23 @@ import numpy as np
 from scenarios.options.replay import OptionError
 from scenarios.resolve.measure import Measure
 from simulator.goodput import goodput
-from simulator.metrics import F64, gaps_of, latencies, session_latencies
+from simulator.metrics import F64, attempt_latencies, gaps_of, session_latencies
 from simulator.replay import Replay
+from simulator.slo import VALUES, SloMetric
 from simulator.window import Window
 from simulator.workload import Workload
 
-
-class TargetMetric(StrEnum):
-    """What a target can be set for: those of requests, as vLLM defines them, and the time of a session."""
-
-    TTFT = "ttft"
-    TPOT = "tpot"
-    ITL = "itl"
-    E2EL = "e2el"
-    SESSION = "session"
-    """From a user's first request to the last token, tools included."""
+SESSION = "session"
+"""The time from a user's first request to the last token, tools included."""
+TARGET_METRICS = (*SloMetric, SESSION)
+"""What a target can be set for: what an objective can, and the time of a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """At least *percentile* per cent of the values are at most *limit_s*."""
 
-    metric: TargetMetric
+    metric: str
     percentile: float
     limit_s: float
 
@@ -67,7 +61,7 @@ GOODPUT = "goodput"
 
 def parse_targets(texts: Iterable[str]) -> tuple[Target, ...]:
     """Read ``ttft:p99:2000`` (milliseconds), several separated by commas. Raises OptionError."""
-    found: dict[tuple[TargetMetric, float], Target] = {}
+    found: dict[tuple[str, float], Target] = {}
     for text in texts:
         for part in text.split(","):
             target = _target(part.strip())
@@ -81,8 +75,8 @@ def parse_targets(texts: Iterable[str]) -> tuple[Target, ...]:
 def _target(text: str) -> Target:
     metric, _, rest = text.partition(":")
     percentile, _, limit = rest.partition(":")
-    if metric not in list(TargetMetric):
-        raise OptionError(f"--target {text!r}: {metric!r} is not one of {', '.join(TargetMetric)}")
+    if metric not in TARGET_METRICS:
+        raise OptionError(f"--target {text!r}: {metric!r} is not one of {', '.join(TARGET_METRICS)}")
     try:
         rank, limit_ms = float(percentile.removeprefix("p")), float(limit)
     except ValueError:
@@ -93,7 +87,7 @@ def _target(text: str) -> Target:
         raise OptionError(f"--target {text!r}: the percentile is {rank:g}; it must be above 0 and at most 100")
     if not 0 < limit_ms < float("inf"):
         raise OptionError(f"--target {text!r}: the limit is {limit_ms:g} ms; it must be above 0")
-    return Target(TargetMetric(metric), rank, limit_ms / 1e3)
+    return Target(metric, rank, limit_ms / 1e3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +129,7 @@ def value_of(target: Target, replay: Replay, measured: Window) -> float | None:
 
     Refused requests count as infinitely late; None where they reach that share, or nothing was measured.
     """
-    if target.metric is TargetMetric.ITL:
+    if target.metric == SloMetric.ITL:
         gaps = gaps_of(replay, measured.attempts)
         refused = bool(replay.refused[measured.attempts].any())
         return float(gaps.percentiles([target.percentile])[0]) if gaps.size and not refused else None
@@ -146,9 +140,10 @@ def value_of(target: Target, replay: Replay, measured: Window) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _values(metric: TargetMetric, replay: Replay, measured: Window) -> F64:
-    if metric is TargetMetric.SESSION:
+def _values(metric: str, replay: Replay, measured: Window) -> F64:
+    if metric == SESSION:
         return session_latencies(replay)[measured.sessions]
     kept = measured.attempts
-    values = np.where(replay.refused, np.inf, latencies(replay)[f"{metric.value}_s"])[kept]
+    found = attempt_latencies(replay)
+    values = np.where(replay.refused, np.inf, VALUES[SloMetric(metric)](found.__getitem__))[kept]
     return values[~np.isnan(values)]

@@ -23,6 +23,10 @@ class Wanted:
     max_gpus: int = 256
     max_requests: int = 30_000
     jobs: int | None = None
+    every: bool = False
+    """Size every candidate, those too that cost more than another that serves; with growth always so."""
+    notes: tuple[str, ...] = ()
+    """What is to be said beside the answer."""
 
     def __post_init__(self) -> None:
         if not self.objectives.names:

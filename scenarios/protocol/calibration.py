@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from scenarios.calibration.calibrate import fitted_kappa, fitted_round_cost
+from scenarios.calibration.counterfits import fitted_kappa
+from scenarios.calibration.roundcost import fitted_round_cost
 from scenarios.protocol.prereg import Content
 from scenarios.protocol.results import Results
 from scenarios.server.run import ServerRun
@@ -56,10 +57,10 @@ def _at(results: Results, declared: Content | None, batch: int) -> Calibrated:
     d = declared.platform.get("d") if declared is not None else None
     return Calibrated(
         batch=batch,
-        c_1_s=cost.c_T_s,
-        o=cost.o,
-        delta_plus_d=cost.delta_plus_d,
-        delta=cost.delta_plus_d - float(d) if isinstance(d, int | float) else None,
+        c_1_s=cost.c_T_s.value,
+        o=cost.o.value,
+        delta_plus_d=cost.delta_plus_d.value,
+        delta=cost.delta_plus_d.value - float(d) if isinstance(d, int | float) else None,
         kappa=kappa,
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from scenarios.agents.quality import QualityBudget
 from scenarios.jsonbytes import json_bytes
 from simulator.predictions import P1_RATIO, R2_SCHEMA_SHARE, R3_RESIDUAL
 from traces.atomic import whole_file
@@ -70,6 +71,8 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
     r4_mismatches: int = 0
     confidence: float = 0.95
     seed: int = 0
+    quality: QualityBudget | None = None
+    """What the levers of the platform may cost in quality; None in declarations made before it was stated."""
 
 
 class PreRegistration(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +93,11 @@ def registered(content: Content) -> PreRegistration:
 
 
 def hash_of(content: Content) -> str:
-    """SHA-256 of the canonical JSON of *content*."""
-    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+    """SHA-256 of the canonical JSON of *content*, without a quality budget that is not stated."""
+    stated = msgspec.to_builtins(content)
+    if content.quality is None:
+        del stated["quality"]
+    return hashlib.sha256(msgspec.json.encode(stated, order="sorted")).hexdigest()
 
 
 def write_registration(registration: PreRegistration, path: Path, *, force: bool = False) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from scenarios.agents.quality import QualityBudget
 from scenarios.protocol.calibration import Calibrated, calibrated
 from scenarios.protocol.check import LAW_NOTE, Outcome, Ruling, check, combined
 from scenarios.protocol.measured import resolved
@@ -35,6 +36,8 @@ class ProtocolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     rulings: list[Ruling]
     calibration: list[Calibrated]
     pairs: list[PairComparison]
+    quality: QualityBudget | None
+    """As declared; None without a declaration that states it."""
     notes: list[str]
 
 
@@ -57,13 +60,19 @@ def check_protocol(path: Path, registration: Path | None = None) -> ProtocolAnsw
         )
     comparisons = [compare_pair(pair, path.parent) for pair in results.pairs]
     rulings = check(results, comparisons)
+    outcomes = {name: combined(rulings, name) for name in PREDICATES}
+    if outcomes["R4"] is Outcome.REJECTED:
+        notes.append(
+            "R4 is rejected: outputs with speculation differ, so its place in the quality budget is no guarantee here"
+        )
     return ProtocolAnswer(
         origin=results.origin,
         preregistration_sha256=declared.sha256 if declared is not None else None,
-        outcomes={name: combined(rulings, name) for name in PREDICATES},
+        outcomes=outcomes,
         rulings=rulings,
         calibration=calibrated(results, declared.content if declared is not None else None),
         pairs=comparisons,
+        quality=declared.content.quality if declared is not None else None,
         notes=notes,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from scenarios.acceptance.choice import is_measured, resolve_acceptance
 from scenarios.acceptance.expected import AcceptanceChoice, mean_eps
 from scenarios.acceptance.policy import engine_under, resolve_policy
+from scenarios.agents.quality import budget_of
 from scenarios.jsonbytes import json_bytes
 from scenarios.options.parameters import ParameterBook
 from scenarios.options.read import ReadOptions
@@ -89,7 +90,7 @@ def _platform(options: ReplayOptions, gamma: int, book: ParameterBook) -> Platfo
         raise OptionError(str(error)) from error
     if is_measured(platform.engine, options.acceptance):
         raise OptionError(
-            f"--speculative-method {platform.engine.speculative_method.value}: the arms' text is invented, so nothing "
+            f"--speculative-method {options.platform.speculative_method}: the arms' text is invented, so nothing "
             "can be measured on it; declare acceptance (--eps, --acceptance-length, --profile), or run the arms on a "
             "server and check its results"
         )
@@ -148,6 +149,7 @@ def _content(
         arms={arm.name: arm.plan for arm in arms},
         predictions=[_prediction(gamma, platform, choice, arms) for gamma, platform in platforms.items()],
         seed=options.replay.seed,
+        quality=budget_of(options.replay),
     )
 
 

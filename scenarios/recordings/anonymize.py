@@ -75,6 +75,7 @@ class Anonymizer:
             parent=self._link(session.parent),
             agent=self._agents.of(session.agent) if session.agent is not None else None,
             start_s=session.start_s,
+            reward=session.reward,
         )
 
     def _turn(self, turn: Turn, labelled: TaggedTurn, tagged: TaggedSession) -> Turn:

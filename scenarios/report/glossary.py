@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scenarios.runs.metric import all_metrics
+
 GLOSSARY: dict[str, str] = {
     "gamma": "Draft depth: tokens proposed in a round (vLLM: num_speculative_tokens). 0 is without speculation.",
     "net saving": (
@@ -59,3 +61,8 @@ GLOSSARY: dict[str, str] = {
     "trace hash": "SHA-256 of the recording's files in their order.",
 }
 """Term -> definition."""
+
+
+def glossary() -> dict[str, str]:
+    """All terms: these, and the metrics by their labels."""
+    return GLOSSARY | {one.label: one.definition for one in all_metrics()}

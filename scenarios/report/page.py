@@ -14,7 +14,7 @@ from scenarios.answer import Answer
 from scenarios.report.cells import heading, is_text, prose, shown
 from scenarios.report.embed import json_in_html, script_hash, script_in_html
 from scenarios.report.excerpts import NAMES, Passage, passages
-from scenarios.report.glossary import GLOSSARY
+from scenarios.report.glossary import glossary
 from scenarios.report.plot import Drawing, NotDrawn, Plot, Table
 from scenarios.report.registry import plots_of
 from scenarios.report.specs import VEGA_LITE, page_spec
@@ -90,7 +90,7 @@ def _content(
         },
         "config": chart_config(),
         "tables": {name: _download(title, table) for name, (title, table) in tables.items()},
-        "glossary": GLOSSARY,
+        "glossary": glossary(),
         "result": result,
     }
     return {
@@ -98,7 +98,7 @@ def _content(
         "headline": _headline(subject),
         "sections": sections,
         "left_out": left_out,
-        "glossary": GLOSSARY,
+        "glossary": glossary(),
         "answer": result if isinstance(result, Answer) else None,
         "trace_sha256": result.trace.sha256 if isinstance(result, Answer) else result.trace_sha256,
         "result": result,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scenarios.answer import Answer
 from scenarios.options.parameters import Parameter
 from scenarios.report.plot import Cell, Column, Table, Unit
+from scenarios.runs.metric import Metric, all_metrics
 from scenarios.runs.runsummary import Distribution, RunSummary
 
 Figure = Callable[[RunSummary], float | None]
@@ -31,6 +32,7 @@ def blocks(answer: Answer) -> list[Block]:
         _figures(answer, "figures-latency", "Latency and throughput", _latency(answer)),
         _figures(answer, "figures-cost", "Cost", _COST),
         _figures(answer, "figures-load", "Load", _LOAD),
+        replace(_figures(answer, "figures-further", "Cost", _further()), title="Further figures"),
     ]
     if answer.comparison:
         found.append(Block("predictions", "What the drafts gain", "Law, expectation, replay", _comparison(answer)))
@@ -106,6 +108,14 @@ def _at(name: str, mark: str, scale: float) -> Figure:
         return None if value is None else value * scale
 
     return figure
+
+
+def _further() -> list[tuple[str, Figure, str | None]]:
+    return [(one.heading, _metric(one), one.label) for one in all_metrics()]
+
+
+def _metric(one: Metric) -> Figure:
+    return lambda run: one.shown(run.metrics.get(one.name))
 
 
 _COST: list[tuple[str, Figure, str | None]] = [

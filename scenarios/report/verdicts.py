@@ -89,7 +89,9 @@ def _points(answer: Answer) -> list[str]:
         return []
     low, high = (percent(value, sign=True) for value in (verdict.spread.low, verdict.spread.high))
     holds = "the answer stays the same" if verdict.holds_across_spread else "the answer changes sign"
-    found = [f"Across the spread of {verdict.spread_of} the net saving is {low} to {high}: {holds}."]
+    found = ["Acceptance as given has no spread: how far the answer holds is not known."]
+    if verdict.spread.low < verdict.spread.high:
+        found = [f"Across the spread of {verdict.spread_of} the net saving is {low} to {high}: {holds}."]
     found.append(f"Next: {verdict.advice}.")
     return found
 

@@ -11,7 +11,7 @@ from scenarios.options.serving import ClusterOptions
 from scenarios.resolve.platform import Platform
 from simulator.cluster import ClusterConfig
 from simulator.origin import Origin
-from simulator.router import RouterPolicy
+from simulator.router import DEFAULT_ROUTER, check_router
 
 NETWORK_GB_PER_S = 50.0
 """One 400 Gbit/s network port per replica."""
@@ -21,14 +21,16 @@ HOST_GB_PER_S = 50.0
 
 def with_cluster(platform: Platform, options: ClusterOptions, book: ParameterBook) -> Platform:
     """*platform* with the cluster that *options* describe, each parameter recorded in *book*. Raises OptionError."""
-    if options.router is not None and options.router not in list(RouterPolicy):
-        raise OptionError(f"--router {options.router!r} is not one of {', '.join(RouterPolicy)}")
+    try:
+        check_router(options.router or DEFAULT_ROUTER)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
     if options.kv_offload_gb < 0:
         raise OptionError(f"--kv-offload-gb is {options.kv_offload_gb}; it must not be negative")
     book.add("replicas", options.replicas, Origin.DECLARED, "given" if options.replicas != 1 else "default")
     if options.replicas > 1:
         source = "as vLLM's data-parallel load balancer"
-        book.choose("router", options.router, RouterPolicy.LEAST_LOADED.value, source)
+        book.choose("router", options.router, DEFAULT_ROUTER, source)
     network = host = None
     if options.prefill_replicas:
         book.add("prefill_replicas", options.prefill_replicas, Origin.DECLARED, "given")
@@ -60,7 +62,7 @@ def _config(
     try:
         return ClusterConfig(
             num_replicas=options.replicas,
-            router=RouterPolicy(options.router or RouterPolicy.LEAST_LOADED),
+            router=options.router or DEFAULT_ROUTER,
             num_prefill_replicas=options.prefill_replicas,
             kv_transfer_s_per_token=token_bytes / (network * 1e9) if network else 0.0,
             host_blocks=blocks,

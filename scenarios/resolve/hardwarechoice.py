@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 from scenarios.acceptance.headtree import TreeDeclaration, read_tree
+from scenarios.drafters.base import drafters
+from scenarios.options.names import methods
 from scenarios.options.parameters import ParameterBook
 from scenarios.options.replay import PlatformOptions
 from scenarios.resolve.modelfile import model_of
@@ -114,13 +116,16 @@ def given_tree(options: PlatformOptions) -> TreeDeclaration | None:
 
 
 def _method(options: PlatformOptions, tree: TreeDeclaration | None) -> SpeculativeMethod:
-    method = _one_of(SpeculativeMethod, "--speculative-method", options.speculative_method)
+    name = options.speculative_method
+    if name not in methods():
+        raise ValueError(f"--speculative-method {name!r} is not one of {', '.join(methods())}")
+    method = SpeculativeMethod.MODEL_FREE if name in drafters() else SpeculativeMethod(name)
     if options.num_speculative_tokens == 0 or method is SpeculativeMethod.NONE:
         return SpeculativeMethod.NONE
     if tree is None or method in _HEADS:
         return method
     if method is not SpeculativeMethod.DRAFT_MODEL:
-        raise ValueError(f"--draft-tree {options.draft_tree}: {method.value} drafts no trees; use {', '.join(_HEADS)}")
+        raise ValueError(f"--draft-tree {options.draft_tree}: {name} drafts no trees; use {', '.join(_HEADS)}")
     return SpeculativeMethod.EAGLE if tree.draft_passes else SpeculativeMethod.MEDUSA
 
 

@@ -135,7 +135,9 @@ def _engine(options: PlatformOptions, hardware: Hardware, book: ParameterBook) -
         book.add("num_speculative_tokens", gamma, Origin.DECLARED, "nodes of the draft tree")
     else:
         book.add("num_speculative_tokens", gamma, Origin.DECLARED, "gamma")
-    book.add("speculative_method", hardware.method.value, Origin.DECLARED, "given or default platform")
+    none = hardware.method is SpeculativeMethod.NONE
+    method = hardware.method.value if none or hardware.tree is not None else options.speculative_method
+    book.add("speculative_method", method, Origin.DECLARED, "given or default platform")
     book.add("enable_prefix_caching", options.enable_prefix_caching, Origin.DECLARED, _VLLM)
     book.add("enable_chunked_prefill", options.enable_chunked_prefill, Origin.DECLARED, _VLLM)
     return EngineConfig(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scenarios.options.replay import OptionError
 from scenarios.resolve.measure import Measure
 from scenarios.resolve.platform import Platform
+from scenarios.runs.metric import all_metrics
 from scenarios.runs.runparts import (
     EnergyUse,
     Goodput,
@@ -142,6 +143,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     replicas: list[ReplicaRow]
     """Empty for a single replica."""
     conservation: dict[str, Any]
+    metrics: dict[str, float | None] = {}
+    """Those of `scenarios.runs.metrics`, by name."""
 
 
 def summarise(replay: Replay, workload: Workload, platform: Platform, measure: Measure = DEFAULT_MEASURE) -> RunSummary:
@@ -184,6 +187,7 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
         goodput=goodput_part(replay, workload, measured, measure),
         replicas=replica_rows(replay),
         conservation=conservation(replay, workload),
+        metrics={metric.name: metric.of(replay, workload, measured) for metric in all_metrics()},
         **_load(replay),
         **_distributions(replay, measured, measure.percentiles),
     )

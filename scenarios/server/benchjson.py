@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from traces.errors import TraceError
 class _BenchResult(msgspec.Struct):
     completed: int
     mean_tpot_ms: float
+    std_tpot_ms: float | None = None
+    total_output_tokens: float | None = None
     spec_decode_num_drafts: float = 0.0
     spec_decode_draft_tokens: float = 0.0
     spec_decode_accepted_tokens: float = 0.0
@@ -40,6 +43,9 @@ def read_bench(path: Path) -> ServerRun:
         num_accepted_tokens=result.spec_decode_accepted_tokens,
         accepted_per_pos=tuple(rate * drafts for rate in _fractions(result)),
         tpot_s=result.mean_tpot_ms / 1000,
+        tpot_error_s=None if result.std_tpot_ms is None else result.std_tpot_ms / 1000 / sqrt(result.completed),
+        num_requests=result.completed,
+        num_output_tokens=result.total_output_tokens,
     )
 
 

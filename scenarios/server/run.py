@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Drafting(StrEnum):
+    """What a run tells of the cost of drafting."""
+
+    MODEL = "model"
+    """A drafter whose passes cost time, or no speculation."""
+    FREE = "free"
+    """A drafter without passes, such as n-gram: only verification costs."""
+    ALONE = "alone"
+    """The draft model served by itself: a token is one of its passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,13 @@ class ServerRun:
     """Rounds that accepted their draft number 1, 2, ..."""
     tpot_s: float | None = None
     """Mean time per output token after the first, over requests."""
+    tpot_error_s: float | None = None
+    """Standard error of that mean, requests taken as independent."""
+    num_requests: int | None = None
+    """Requests behind the mean."""
+    num_output_tokens: float | None = None
+    """Tokens generated, first ones included."""
+    drafting: Drafting = Drafting.MODEL
     prefix_queries_tokens: float | None = None
     prefix_hits_tokens: float | None = None
     requests: tuple[RequestCounts, ...] = ()
@@ -44,20 +62,40 @@ class ServerRun:
         return 1 + self.num_accepted_tokens / self.num_drafts if self.num_drafts else 1.0
 
     @property
+    def rounds_per_token(self) -> float:
+        """Target passes per output token after the first: those that drafted, and the others where tokens are counted.
+
+        Each pass emits one token and the drafts that it accepts.
+        """
+        if not self.num_drafts:
+            return 1.0
+        tokens = self._timed_tokens
+        return 1 / self.acceptance_length if tokens is None else 1 - self.num_accepted_tokens / tokens
+
+    @property
+    def drafting_per_token(self) -> float:
+        """Rounds that drafted, per output token after the first."""
+        tokens = self._timed_tokens
+        if not self.num_drafts or tokens is None:
+            return self.rounds_per_token if self.num_drafts else 0.0
+        return self.num_drafts / tokens
+
+    @property
+    def drafts_per_token(self) -> float:
+        """Drafted tokens per output token after the first."""
+        if not self.num_drafts:
+            return 0.0
+        return self.drafting_per_token * (self.num_draft_tokens or self.gamma * self.num_drafts) / self.num_drafts
+
+    @property
+    def _timed_tokens(self) -> float | None:
+        """Tokens after each request's first; None where unknown or fewer than the rounds that drafted account for."""
+        if self.num_output_tokens is None or self.num_requests is None:
+            return None
+        tokens = self.num_output_tokens - self.num_requests
+        return tokens if tokens >= self.num_drafts + self.num_accepted_tokens else None
+
+    @property
     def survival(self) -> tuple[float, ...]:
         """Share of drafting rounds that accept their draft number 1, 2, ..."""
         return tuple(count / self.num_drafts for count in self.accepted_per_pos)
-
-
-def pooled(runs: Sequence[ServerRun]) -> ServerRun:
-    """The counts of *runs* of one draft depth added up. Raises ValueError for none, or for depths that differ."""
-    speculating = [run for run in runs if run.num_drafts]
-    if len({run.gamma for run in speculating}) != 1:
-        raise ValueError("pooling acceptance needs runs of one draft depth: give them one at a time")
-    return ServerRun(
-        source=", ".join(run.source for run in speculating),
-        num_drafts=sum(run.num_drafts for run in speculating),
-        num_draft_tokens=sum(run.num_draft_tokens for run in speculating),
-        num_accepted_tokens=sum(run.num_accepted_tokens for run in speculating),
-        accepted_per_pos=tuple(sum(each) for each in zip(*(run.accepted_per_pos for run in speculating), strict=True)),
-    )

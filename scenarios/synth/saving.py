@@ -28,7 +28,7 @@ def checked_options(options: ReplayOptions) -> ReplayOptions:
         raise OptionError("--target-w-s shows what speculation saves; --gamma 0 leaves nothing to show")
     if is_measured(platform.engine, options.acceptance):
         raise OptionError(
-            f"--speculative-method {platform.engine.speculative_method.value}: the text is invented, so nothing can be "
+            f"--speculative-method {options.platform.speculative_method}: the text is invented, so nothing can be "
             "measured on it; declare acceptance (--eps, --acceptance-length, --profile)"
         )
     return options

@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from simulator.acceptance.base import F64, I16, AcceptanceModel, Beside, Outputs, Potential
+from simulator.acceptance.base import F64, I16, I64, AcceptanceModel, Beside, Outputs, Potential
 from simulator.acceptance.recorded import Attempts
 from simulator.acceptance.threshold import Exactness, ThresholdModel
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
@@ -90,17 +90,14 @@ class GrammarAcceptance(ThresholdModel):
 
 @dataclass(frozen=True, slots=True)
 class GrammarObserved:
-    """Observed outcomes under a constraint. Raises ValueError for `ACCEPT`.
-
-    What a drafter would have drafted after a forced token that it got wrong was not observed.
-    """
+    """Observed outcomes under a constraint. Raises ValueError for `ACCEPT`: see `with_forced_drafts`."""
 
     base: AcceptanceModel
     constraint: Constraint
 
     def __post_init__(self) -> None:
         if self.constraint.mode is GrammarMode.ACCEPT:
-            raise ValueError("grammar accept needs acceptance probabilities, not drafts measured on recorded tokens")
+            raise ValueError("grammar accept changes the drafts themselves: give outcomes that have it in them")
 
     def potential(self, outputs: Outputs, gamma: int) -> Potential:
         """The observed outcomes with what the constraint adds."""
@@ -110,6 +107,31 @@ class GrammarObserved:
         within = within_call(outputs)
         accepted = np.minimum(found.accepted, _run(~within, outputs))
         return replace(found, accepted=accepted, drafted=np.where(within, 0, found.drafted).astype(np.int16))
+
+
+def with_forced_drafts(found: Potential, forced: Bools, offsets: I64, gamma: int) -> Potential:
+    """Observed outcomes of rounds of *gamma* drafts whose drafter knows the grammar.
+
+    Where its own draft ends or goes wrong at a forced token, it drafts that token and is asked again from the one
+    after, for what is left of *gamma*: what it proposes there is the outcome observed there.
+    """
+    tokens = len(forced)
+    left = np.repeat(offsets[1:], np.diff(offsets)) - np.arange(tokens)
+    at, room = np.arange(tokens), np.full(tokens, gamma)
+    drafted = np.zeros(tokens, dtype=np.int64)
+    going = np.arange(tokens)
+    while going.size:
+        here = at[going]
+        accepted = np.minimum(found.accepted[here], room[going])
+        after = np.minimum(here + accepted, max(tokens - 1, 0))
+        # the last token of an output is the target's own, never a draft
+        forced_next = forced[after] & (accepted < left[here] - 1) & (accepted < room[going])
+        own = np.where(forced_next, accepted + 1, np.minimum(found.drafted[here], room[going]))
+        drafted[going] += own
+        room[going] -= accepted + forced_next
+        at[going] = after + 1
+        going = going[forced_next]
+    return Potential((gamma - room).astype(np.int16), drafted.astype(np.int16), found.beside)
 
 
 def within_call(outputs: Outputs) -> Bools:

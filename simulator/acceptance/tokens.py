@@ -84,6 +84,13 @@ def copied_from(tokens: RecordedTokens, source: I64, gamma: int) -> Potential:
     return Potential(accepted, drafted)
 
 
+def end_to_end(parts: Sequence[Potential]) -> Potential:
+    """The outcomes of several texts as those of one."""
+    none = np.zeros(0, dtype=np.int16)
+    accepted = np.concatenate([none, *(part.accepted for part in parts)])
+    return Potential(accepted, np.concatenate([none, *(part.drafted for part in parts)]))
+
+
 def grams(tokens: RecordedTokens, longest: int) -> Iterator[I64]:
     """For n = 1 .. *longest*: a number per token for the n tokens that end there, equal for equal ones of one text.
 

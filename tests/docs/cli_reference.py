@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from scenarios.options.settings import all_options, read_keys
-from simtool.main import app
+from simtool.app import app
 from tests.docs.markdown import cell, code, table
 
 _KINDS: dict[Any, str] = {int: "INT", float: "FLOAT", Path: "PATH"}

@@ -13,6 +13,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": cli_reference.commands,
     "options": option_tables.options,
     "scenario-sections": option_tables.sections,
+    "further-metrics": option_tables.further_metrics,
     "shipped-scenarios": option_tables.shipped_scenarios,
     "trace-records": trace_records.records,
     "vllm-serve": vllm_flags.serve,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scenarios.options.option import Section
 from scenarios.options.settings import all_options
+from scenarios.runs.metric import all_metrics
 from scenarios.scenariofile.keys import key_rows
 from scenarios.scenariofile.load import load_scenario, shipped
 from tests.docs.markdown import cell, code, table
@@ -44,3 +45,9 @@ def shipped_scenarios() -> str:
     """The shipped scenarios."""
     found = [load_scenario(name) for name in shipped()]
     return table(["name", "what it is"], ([code(one.name), cell(one.about)] for one in found))
+
+
+def further_metrics() -> str:
+    """The metrics that a module declares each."""
+    rows = [[code(one.name), cell(one.definition), "1" if one.unit == "%" else one.unit] for one in all_metrics()]
+    return table(["field", "definition", "unit"], rows)

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scenarios.options.drafting import DrafterOptions
+from scenarios.drafters.ngram import NgramOptions
 from scenarios.p1 import Drafter, Recorded, measured, read_recording
 from simulator.acceptance.ngram import Occurrence, ngram_potential
 from simulator.acceptance.rounds import chain_rounds
-from simulator.config import SpeculativeMethod
 from simulator.predictions import Ruling
 from tests.shared import TRACES
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
@@ -21,8 +20,8 @@ S, R, F = PositionClass
 
 
 def ngram(n: int, match: Occurrence) -> Drafter:
-    options = DrafterOptions(prompt_lookup_min=n, prompt_lookup_max=n, prompt_lookup_match=match)
-    return Drafter(name=f"{n} {match}", method=SpeculativeMethod.NGRAM, options=options)
+    options = NgramOptions(prompt_lookup_min=n, prompt_lookup_max=n, prompt_lookup_match=match)
+    return Drafter(name=f"{n} {match}", method="ngram", options=(options,))
 
 
 @pytest.fixture(scope="module")

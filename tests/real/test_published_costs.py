@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.calibration.calibrate import fitted_round_cost
+from scenarios.calibration.roundcost import fitted_round_cost
 from scenarios.server.run import ServerRun
 from tests.real.test_published_acceptance import published
 
@@ -26,7 +26,7 @@ def test_eagle_round_cost_has_a_fixed_part() -> None:
         for gamma, length, ms in rows
     ]
     fit = fitted_round_cost([plain, *drafting])
-    assert 1 + fit.o == pytest.approx(measured["derived_fit"]["intercept"], abs=0.002)
-    assert fit.delta_plus_d == pytest.approx(measured["derived_fit"]["slope_per_token"], abs=0.001)
+    assert 1 + fit.o.value == pytest.approx(measured["derived_fit"]["intercept"], abs=0.002)
+    assert fit.delta_plus_d.value == pytest.approx(measured["derived_fit"]["slope_per_token"], abs=0.001)
     assert all(fit.tpot_s(gamma, length) == pytest.approx(ms / 1000, rel=0.03) for gamma, length, ms in rows)
-    assert fitted_round_cost([plain, drafting[0]]).delta_plus_d > 1.3 * fit.delta_plus_d
+    assert fitted_round_cost([plain, drafting[0]]).delta_plus_d.value > 1.3 * fit.delta_plus_d.value

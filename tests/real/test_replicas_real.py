@@ -13,7 +13,6 @@ from scenarios.resolve.platform import resolve_platform
 from simulator.cluster import ClusterConfig
 from simulator.metrics import conservation, hit_rates
 from simulator.replay import ReplayConfig, run
-from simulator.router import RouterPolicy
 from tests.shared import TRACES
 
 MOONCAKE = TRACES / "mooncake" / "traces__conversation_trace.jsonl"
@@ -26,7 +25,7 @@ def test_sixty_four_replicas_find_more_of_the_prefixes_when_the_router_looks_for
     workload = load_workload(open_recording([str(MOONCAKE)], read), read, block_size=platform.engine.block_size)
     load = resolve_load(LoadOptions(), workload, book)
     hit = {}
-    for router in (RouterPolicy.ROUND_ROBIN, RouterPolicy.PREFIX_AWARE):
+    for router in ("round-robin", "prefix-aware"):
         config = ReplayConfig(
             engine=platform.engine,
             cost=platform.cost,
@@ -39,4 +38,4 @@ def test_sixty_four_replicas_find_more_of_the_prefixes_when_the_router_looks_for
         assert counts["requests_completed"] == counts["requests_injected"] == 12_031
         assert counts["attributed_s"] == pytest.approx(counts["busy_s"], rel=1e-9)
         hit[router] = hit_rates(replay)[0]
-    assert hit[RouterPolicy.PREFIX_AWARE] > 3 * hit[RouterPolicy.ROUND_ROBIN]
+    assert hit["prefix-aware"] > 3 * hit["round-robin"]

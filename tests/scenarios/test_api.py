@@ -199,7 +199,7 @@ def test_sweep_is_the_command_lines(
 
 def test_the_package_gives_the_api_when_asked() -> None:
     code = (
-        "import sys, simtool.main, scenarios\n"
+        "import sys, simtool.app, scenarios\n"
         "assert 'scenarios.api' not in sys.modules\n"
         "from scenarios import replay\n"
         "from scenarios.api import replay as same\n"

@@ -9,6 +9,7 @@ import pytest
 
 from scenarios.calibration.fit import calibrate
 from scenarios.server.run import RequestCounts, ServerRun
+from simulator.acceptance.correlated import PersistentAcceptance
 from simulator.acceptance.rounds import chain_rounds
 from simulator.acceptance.table import from_conditional, from_eps
 from simulator.defaultprofile import DEFAULT_PROFILE
@@ -121,6 +122,40 @@ def test_recorded_rounds_give_acceptance_by_sub_class() -> None:
     assert result.notes == []
 
 
+@pytest.mark.parametrize("lag1", [0.0, 0.4])
+def test_autocorrelation_of_recorded_rounds_comes_back(lag1: float) -> None:
+    """Rounds of a two-state chain give its autocorrelation and its means over positions, which depth lists do not."""
+    labels = np.tile(np.repeat(np.arange(8), 25), 4).astype(np.uint8)
+    outputs = outputs_of([len(labels)] * 120, np.tile(labels, 120))
+    model = PersistentAcceptance(from_eps(EPS), lag1)
+    rounds = chain_rounds(model.potential(outputs, 4), outputs.offsets)
+    bounds = zip(rounds.offsets[:-1], rounds.offsets[1:], strict=True)
+    found = session([tuple(rounds.accepted[low:high].tolist()) for low, high in bounds], [labels] * 120)
+    result = calibrate(DEFAULT_PROFILE, [], [found], gamma=4, correlated=True)
+    *each, together = result.autocorrelation
+    assert together.label == "all"
+    assert together.lag1.low - 0.01 < lag1 < together.lag1.high + 0.01
+    assert together.lag1.high - together.lag1.low < 0.05
+    assert [one.mean for one in each] == pytest.approx([1 - eps for eps in EPS], abs=0.03)
+    assert result.profile is not None
+    assert result.profile.conditional == {}
+    assert result.profile.lag1 is not None
+    assert result.profile.lag1.value == pytest.approx(lag1, abs=0.03)
+    assert [result.profile.eps[label.name].value for label in SubClass] == pytest.approx(EPS, abs=0.03)
+    assert calibrate(DEFAULT_PROFILE, [], [found], gamma=4).profile.lag1 is None  # type: ignore[union-attr]
+
+
+def test_acceptance_by_class_and_depth_has_n_and_interval() -> None:
+    result = calibrate(DEFAULT_PROFILE, [], [recorded()], gamma=4)
+    first = {one.label: one for one in result.depths if one.position == 1}
+    assert set(first) == {"S", *(label.name for label in SubClass)}
+    assert first["S"].n == sum(first[name].n for name in "DNKVTP")
+    for label, eps in zip(SubClass, EPS, strict=True):
+        assert first[label.name].accepted.low - 0.02 < 1 - eps < first[label.name].accepted.high + 0.02
+        assert result.profile is not None
+        assert result.profile.eps[label.name].n == first[label.name].n
+
+
 def test_rounds_that_do_not_fit_their_output_are_left_out_and_said() -> None:
     labels = np.full(10, SubClass.F, np.uint8)
     result = calibrate(DEFAULT_PROFILE, [], [session([(2, 2, 2), (1,)], [labels, labels])])
@@ -137,7 +172,9 @@ def test_a_sweep_gives_round_costs_and_kappa_needs_rho() -> None:
         runs.append(replace(run, tpot_s=0.02 * (1.1 + 0.12 * gamma) / run.acceptance_length))
     result = calibrate(DEFAULT_PROFILE, runs, rho_bar=0.5)
     assert result.cost is not None
-    assert (result.cost.c_T_ms, result.cost.o, result.cost.delta_plus_d) == pytest.approx((20.0, 0.1, 0.12))
+    assert tuple(one.value for one in (result.cost.c_T_ms, result.cost.o, result.cost.delta_plus_d)) == pytest.approx(
+        (20.0, 0.1, 0.12)
+    )
     assert result.profile is not None
     assert result.profile.kappa.value == pytest.approx(0.6, abs=0.02)
     assert result.profile.kappa.origin is Origin.DERIVED

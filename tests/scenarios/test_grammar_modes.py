@@ -9,14 +9,12 @@ from scenarios.options.read import ReadOptions
 from scenarios.options.replay import (
     AcceptanceOptions,
     CostOptions,
-    OptionError,
     PlatformOptions,
     PolicyOptions,
     ReplayOptions,
 )
 from scenarios.setup import set_up
 from scenarios.tags.tagging import tag_recording
-from simulator.config import SpeculativeMethod
 from tests.shared import AGENT_LOOP
 
 
@@ -58,11 +56,10 @@ def test_nothing_is_drafted_within_calls_but_their_width_is_paid() -> None:
     assert exact.saving > 1 - (1 + result.o + result.gamma * (result.delta + result.d)) / exact.tokens_per_round
 
 
-def test_a_measured_drafter_jumps_but_cannot_be_forced_right() -> None:
-    ngram = SpeculativeMethod.NGRAM
-    assert (
-        per_round(checked("jump", speculative_method=ngram))["measured"]
-        > per_round(checked("none", speculative_method=ngram))["measured"]
+@pytest.mark.parametrize("method", ["ngram", "suffix"])
+def test_a_measured_drafter_knows_the_grammar_too(method: str) -> None:
+    none, accept, jump = (
+        per_round(checked(mode, speculative_method=method))["measured"] for mode in ("none", "accept", "jump")
     )
-    with pytest.raises(OptionError, match="use jump or no-draft"):
-        checked("accept", speculative_method=ngram)
+    assert accept > none
+    assert jump > none

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simtool.main import app
+from simtool.app import app
 from tests.simtool.run import Ran, simtool
 
 

@@ -67,6 +67,24 @@ def test_every_command_says_that_it_was_interrupted(function: str, command: tupl
     assert (ran.stdout, ran.stderr) == (b"", b"simtool: interrupted\n")
 
 
+@pytest.mark.parametrize("module", ["typer", "simtool.bind", "scenarios.options.settings", "scenarios.decide"])
+def test_an_interruption_while_modules_load_is_one_line(module: str, tmp_path: Path) -> None:
+    script = (
+        "import builtins, os, signal\n"
+        "plain = builtins.__import__\n"
+        "def loading(name, *args, **kwargs):\n"
+        f"    if name == {module!r}:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return plain(name, *args, **kwargs)\n"
+        "builtins.__import__ = loading\n"
+        "from simtool.main import main\n"
+        "main()\n"
+    )
+    args = [sys.executable, "-c", script, "replay", str(short_recording(tmp_path))]
+    ran = subprocess.run(args, capture_output=True, check=False)  # noqa: S603  our own command
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, b"", b"simtool: interrupted\n")
+
+
 def _members(group: int) -> int:
     """Processes of a group: the command, what starts its workers, and they."""
     found = 0

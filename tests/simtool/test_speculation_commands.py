@@ -199,3 +199,11 @@ def test_calibrate_says_what_it_cannot_use(cli, tmp_path: Path) -> None:
     assert "no profile to write" in " ".join(ran.err.replace("│", " ").split())
     assert cli("calibrate", str(dump), "--date", "tomorrow").code == 2
     assert cli("calibrate", str(tmp_path / "none")).code == 3
+
+
+@pytest.mark.parametrize("given", [["--draft-tree", "medusa-1"], ["--eps", "S=0.2,R=0.3,F=0.4"]])
+def test_acceptance_without_a_spread_is_said_to_have_none(cli, given: list[str]) -> None:
+    """One value twice would read as a verdict that holds."""
+    shown = cli("replay", SAMPLE, "-q", *given).out
+    assert "no spread" in shown
+    assert "Across the spread" not in shown

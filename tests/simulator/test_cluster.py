@@ -14,7 +14,7 @@ from simulator.cluster import ClusterConfig
 from simulator.config import EngineConfig
 from simulator.cost import DeclaredCost
 from simulator.replay import Replay, ReplayConfig, run
-from simulator.router import RouterPolicy
+from simulator.router import router_names
 from simulator.sessions import LoadConfig, SessionMode
 from tests.simulator.cases import Case, Session, Turn, build, cases, single_turns
 
@@ -26,7 +26,7 @@ def clusters(draw: st.DrawFn) -> ClusterConfig:
     count = draw(st.integers(1, 4))
     return ClusterConfig(
         num_replicas=count,
-        router=draw(st.sampled_from(RouterPolicy)),
+        router=draw(st.sampled_from(router_names())),
         num_prefill_replicas=draw(st.integers(0, count - 1)),
         kv_transfer_s_per_token=draw(st.sampled_from([0.0, 0.5, 2.0])) / 64,
         host_blocks=draw(st.sampled_from([0, 0, 1, 5, 100])),
@@ -149,7 +149,7 @@ def test_round_robin_is_so_many_replicas_apart(count: int, sizes: list[tuple[int
     starts = [0.05 * i for i in range(len(sizes))]
     together = run(
         single_turns(prompts, outputs, start_s=starts),
-        _recorded(SMALL, ClusterConfig(num_replicas=count, router=RouterPolicy.ROUND_ROBIN)),
+        _recorded(SMALL, ClusterConfig(num_replicas=count, router="round-robin")),
     )
     for first in range(min(count, len(sizes))):
         mine = slice(first, None, count)
@@ -175,22 +175,22 @@ def _agents(count: int, turns: int) -> list[Session]:
     return sessions
 
 
-def _agent_replay(policy: RouterPolicy) -> Replay:
+def _agent_replay(policy: str) -> Replay:
     roomy = EngineConfig(max_model_len=2000, num_gpu_blocks=4000, block_size=4, max_num_seqs=16)
     work = build(_agents(9, 6), 4)
     return run(work, _recorded(roomy, ClusterConfig(num_replicas=4, router=policy)))
 
 
 def test_affinity_keeps_sessions_together_and_finds_their_prefixes() -> None:
-    replay = _agent_replay(RouterPolicy.SESSION_AFFINITY)
+    replay = _agent_replay("session-affinity")
     homes = replay.replica.reshape(9, 6)
     assert (homes == homes[:, :1]).all()
     assert np.unique(homes).size == 4
-    hits = {policy: metrics.hit_rates(_agent_replay(policy))[0] for policy in RouterPolicy}
-    ideal = hits[RouterPolicy.SESSION_AFFINITY]
+    hits = {policy: metrics.hit_rates(_agent_replay(policy))[0] for policy in router_names()}
+    ideal = hits["session-affinity"]
     assert ideal > 0.5
-    assert hits[RouterPolicy.PREFIX_AWARE] == pytest.approx(ideal, abs=0.02)
-    assert hits[RouterPolicy.ROUND_ROBIN] < ideal / 2
+    assert hits["prefix-aware"] == pytest.approx(ideal, abs=0.02)
+    assert hits["round-robin"] < ideal / 2
 
 
 def test_prefill_apart_sends_the_kv_and_computes_one_token_on_the_other_side() -> None:

@@ -31,7 +31,7 @@ def replayed(workload: Workload, model: Any, gamma: int, concurrency: int, **eng
         max_model_len=100_000,
         num_gpu_blocks=20_000,
         num_speculative_tokens=gamma,
-        speculative_method=SpeculativeMethod.NGRAM,
+        speculative_method=SpeculativeMethod.MODEL_FREE,
         **engine,
     )
     load = LoadConfig(max_concurrency=concurrency)

@@ -37,7 +37,7 @@ def _config(
         enable_prefix_caching=caching,
         max_num_batched_tokens=budget,
         num_speculative_tokens=gamma,
-        speculative_method=SpeculativeMethod.NGRAM if gamma else SpeculativeMethod.NONE,
+        speculative_method=SpeculativeMethod.MODEL_FREE if gamma else SpeculativeMethod.NONE,
     )
     return ReplayConfig(
         engine=engine,

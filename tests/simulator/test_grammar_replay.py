@@ -39,7 +39,7 @@ def replayed(work: Workload, acceptance: GrammarAcceptance, concurrency: int, bl
         max_model_len=512,
         num_gpu_blocks=blocks,
         num_speculative_tokens=GAMMA,
-        speculative_method=SpeculativeMethod.NGRAM,
+        speculative_method=SpeculativeMethod.MODEL_FREE,
         draft_depth_varies=True,
     )
     load = LoadConfig(max_concurrency=concurrency)

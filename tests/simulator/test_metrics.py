@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from simulator.config import EngineConfig, SpeculativeMethod
 from simulator.cost import DeclaredCost
-from simulator.goodput import GoodputResult, Slo, SloMetric, goodput, parse_goodput, slo_values
+from simulator.goodput import GoodputResult, Slo, goodput, parse_goodput, slo_values
 from simulator.metrics import describe, gaps_of, itl_per_token, latencies
 from simulator.replay import Replay, ReplayConfig, run
 from simulator.replicalog import merged_load, time_weighted
 from simulator.sessions import LoadConfig, SessionMode
 from simulator.sessiontime import session_times
+from simulator.slo import SloMetric
 from simulator.window import Cut, window
 from simulator.workload import Workload
 from tests.simulator.cases import Case, Coin, Session, Turn, build, cases, single_turns
@@ -31,7 +32,7 @@ def _config(gamma: int = 0, *, load: LoadConfig | None = None, max_model_len: in
         max_model_len=max_model_len,
         num_gpu_blocks=10_000,
         num_speculative_tokens=gamma,
-        speculative_method=SpeculativeMethod.NGRAM if gamma else SpeculativeMethod.NONE,
+        speculative_method=SpeculativeMethod.MODEL_FREE if gamma else SpeculativeMethod.NONE,
     )
     cost = DeclaredCost(c_T_s=C_T_S, prefill_s_per_token=PREFILL_S)
     return ReplayConfig(

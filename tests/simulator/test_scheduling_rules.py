@@ -37,7 +37,7 @@ def _replay(
     return run(workload, ReplayConfig(engine=engine, cost=cost, acceptance=model, load=load))
 
 
-def _speculative(gamma: int, method: SpeculativeMethod = SpeculativeMethod.NGRAM) -> dict[str, object]:
+def _speculative(gamma: int, method: SpeculativeMethod = SpeculativeMethod.MODEL_FREE) -> dict[str, object]:
     return {"num_speculative_tokens": gamma, "speculative_method": method}
 
 

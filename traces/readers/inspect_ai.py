@@ -19,6 +19,8 @@ from traces.source import SourceFile
 _ZIP_MAGIC = b"PK\x03\x04"
 _ZIP_NAMES = (b"_journal/", b"samples/", b"header.json")
 _SCORERS = ("scorer", "scorers")
+_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""Correct, partly, incorrect, no answer."""
 
 
 @dataclass(slots=True)
@@ -102,10 +104,18 @@ def _session(session_id: str, sample: Json, log: ReadLog) -> Iterator[Session]:
     attachments = as_dict(sample.get("attachments")) or as_dict(transcript.get("content"))
     pool = dicts(sample.get("message_pool")) or dicts(as_dict(sample.get("events_data")).get("messages"))
     state = _Sample(Conversation(session_id, log), log, attachments, pool)
+    state.conversation.reward = _reward(as_dict(sample.get("scores")))
     events = dicts(sample.get("events")) or dicts(transcript.get("events"))
     for event in events:
         _event(state, event)
     yield from finished(state.conversation, log, tools=tuple(state.tools.values()))
+
+
+def _reward(scores: Json) -> float | None:
+    """The least of the grades that scorers gave; numbers are left out, whose scale only their scorer knows."""
+    values = [as_dict(score).get("value") for score in scores.values()]
+    grades = [float(one) if isinstance(one, bool) else _GRADES.get(str(one)) for one in values]
+    return min((grade for grade in grades if grade is not None), default=None)
 
 
 def _event(state: _Sample, event: Json) -> None:

@@ -14,7 +14,7 @@ from traces.pool import json_text
 from traces.readers.base import JsonReader, finished, stem
 from traces.readers.openai_messages import assistant_blocks, chat_usage, completion
 from traces.readlog import ReadLog
-from traces.records import Json, as_dict, dicts, documents, first_text
+from traces.records import Json, as_dict, as_number, dicts, documents, first_text
 from traces.source import SourceFile
 
 _SIMULATION = ("termination_reason", "reward_info", "trial", "task_id", "user_cost")
@@ -93,6 +93,7 @@ def _session(run: _Run, log: ReadLog) -> Iterator[Session]:
     agent, place = as_dict(run.info.get("agent_info")), as_dict(run.info.get("environment_info"))
     conversation = Conversation(run.name, log)
     conversation.seen_at(unix_seconds(run.simulation.get("start_time")))
+    conversation.reward = as_number(as_dict(run.simulation.get("reward_info")).get("reward"))
     asked_s: float | None = None
     for index, message in run.talk():
         at_s = unix_seconds(message.get("timestamp"))

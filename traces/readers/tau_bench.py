@@ -10,7 +10,7 @@ from traces.model import Session
 from traces.readers.base import JsonReader, finished
 from traces.readers.message_list import add_messages, is_messages
 from traces.readlog import ReadLog
-from traces.records import Json, as_list, dicts, documents, head_values
+from traces.records import Json, as_list, as_number, dicts, documents, head_values
 from traces.source import SourceFile
 
 _EXAMPLE = "tau-bench few-shot example: prompt material, its tool calls are not in the file"
@@ -48,6 +48,7 @@ class TauBenchReader(JsonReader):
                     log.assume("tau-bench records no tool definitions: prompts are counted without them")
                 name = unique(f"task{run.get('task_id')}-trial{run.get('trial', 0)}", taken)
                 conversation = Conversation(name, log)
+                conversation.reward = as_number(run.get("reward"))
                 add_messages(conversation, dicts(run["traj"]), log)
                 yield from finished(conversation, log)
 

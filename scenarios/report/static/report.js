@@ -101,6 +101,18 @@
   });
   document.addEventListener("scroll", forget, { capture: true, passive: true });
 
+  function hint(place) {
+    const left = place.scrollWidth - place.clientWidth - place.scrollLeft;
+    place.classList.toggle("more-left", place.scrollLeft > 1);
+    place.classList.toggle("more-right", left > 1);
+  }
+
+  const sized = new ResizeObserver((entries) => entries.forEach((entry) => hint(entry.target)));
+  for (const place of document.querySelectorAll(".scroll")) {
+    sized.observe(place);
+    place.addEventListener("scroll", () => hint(place), { passive: true });
+  }
+
   const drawn = new Map();
 
   async function draw(place) {

@@ -45,7 +45,7 @@ def planned(requests: Path) -> Planned:
         *targets: str, given: Mapping[str, Any] | None = None, axes: Mapping[str, str] | None = None, **more: Any
     ) -> Plan:
         objectives = Objectives(targets=parse_targets(targets), measure=Measure())
-        wanted = Wanted(objectives=objectives, **{"jobs": 1, **more})
+        wanted = Wanted(objectives=objectives, **{"jobs": 1, "every": True, **more})
         options = {key.lower(): value for key, value in {**QUEUE, **(given or {})}.items()}
         return plan([str(requests)], options, {**AXES, **(axes or {})}, wanted)
 

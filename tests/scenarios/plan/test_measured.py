@@ -29,6 +29,7 @@ def planned(**options: Any) -> Plan:
         {"speculative_method": "ngram"},
         {"speculative_method": "suffix"},
         {"speculative_method": "ngram", "grammar": "jump"},
+        {"speculative_method": "ngram", "grammar": "accept"},
         {"grammar": "no-draft", "eps": "S=0.0,R=1.0,F=1.0"},
     ],
 )
@@ -46,8 +47,3 @@ def test_copies_draft_as_the_recorded_tasks_did(options: dict[str, Any]) -> None
 def test_what_copies_do_is_said() -> None:
     result = planned(speculative_method="ngram")
     assert any("copies do not draft from each other" in note for note in result.notes)
-
-
-def test_a_grammar_that_needs_a_declared_drafter_is_a_row_with_the_reason() -> None:
-    (row,) = planned(speculative_method="ngram", grammar="accept").rows
-    assert "--grammar accept" in row.reason

@@ -135,3 +135,28 @@ def test_what_cannot_be_asked_is_an_error(planned: Planned, more: dict[str, obje
 def test_a_plan_needs_a_target(planned: Planned) -> None:
     with pytest.raises(OptionError, match="--target"):
         planned(tasks_per_s=1.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "more"), [(LOOSE, {}), ("ttft:p95:1000", {"lose_one": True}), ("ttft:p95:1000", {"headroom": 1.6})]
+)
+def test_leaving_out_what_cannot_be_better_changes_no_answer(
+    planned: Planned, target: str, more: dict[str, object]
+) -> None:
+    axes = {"gpu": "H100-SXM,H200,B200", "tensor_parallel_size": "1,2", "router": "round-robin,least-loaded"}
+    asked = {"tasks_per_s": 1.5, "axes": axes, "max_requests": 500, **more}
+    whole, short = (planned(target, every=every, **asked) for every in (True, False))
+    assert short.cheapest is not None
+    assert short.fewest_gpus is not None
+    for at in ("cheapest", "fewest_gpus"):
+        best = [one.rows[getattr(one, at)] for one in (whole, short)]
+        assert best[0].name == best[1].name
+        assert best[0].sized is not None
+        assert best[1].sized is not None
+        assert best[0].sized.usd_per_hour == best[1].sized.usd_per_hour
+    assert {row.name.split(" gamma")[0] for row in short.rows} == {row.name.split(" gamma")[0] for row in whole.rows}
+    tried = [sum(len(row.tried) for row in one.rows) for one in (whole, short)]
+    assert tried[1] < tried[0]
+    left = [row for row in short.rows if row.looked_at is not None]
+    assert left
+    assert all(row.sized is None and "$/h" in row.reason for row in left)

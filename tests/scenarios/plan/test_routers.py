@@ -7,21 +7,21 @@ import pytest
 from scenarios.options.replay import OptionError
 from scenarios.plan.axes import ROUTERS
 from scenarios.plan.document import ANY
-from simulator.router import RouterPolicy
+from simulator.router import router_names
 from tests.scenarios.plan.conftest import LOOSE, Planned
 
-ALL = {"router": ",".join(RouterPolicy)}
+ALL = {"router": ",".join(router_names())}
 
 
 def test_the_routers_by_default_are_policies() -> None:
-    named = [RouterPolicy(one) for one in ROUTERS.split(",")]
-    assert set(named) == set(RouterPolicy) - {RouterPolicy.ROUND_ROBIN}
+    named = ROUTERS.split(",")
+    assert set(named) == set(router_names()) - {"round-robin"}
 
 
 def test_one_row_a_router_and_the_best_one_first(planned: Planned) -> None:
     target = "ttft:p95:1000"
     result = planned(target, tasks_per_s=2.5, axes=ALL, max_requests=1500)
-    assert {row.router for row in result.rows} == set(RouterPolicy)
+    assert {row.router for row in result.rows} == set(router_names())
     counts = {row.router: row.sized.replicas for row in result.rows if row.sized}
     assert list(counts.values()) == sorted(counts.values())
     assert counts["least-loaded"] <= counts["round-robin"]  # joining the shortest queue never waits longer
@@ -45,5 +45,5 @@ def test_growth_names_each_kind_once(planned: Planned) -> None:
 
 
 def test_an_unknown_router_is_named_with_all_others(planned: Planned) -> None:
-    with pytest.raises(OptionError, match="--routers 'random': give some of round-robin, least-loaded"):
+    with pytest.raises(OptionError, match="--routers 'random': give some of least-loaded, prefix-aware, round-robin"):
         planned(LOOSE, tasks_per_s=1.0, axes={"router": "random"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -291,6 +293,20 @@ def test_results_under_another_or_no_declaration(folder: Path, tmp_path: Path) -
         check_protocol(found)
     found.write_bytes(orjson.dumps({**document, "preregistration_sha256": None}))
     assert any("name no declaration" in note for note in check_protocol(found).notes)
+
+
+def test_the_declaration_states_what_its_levers_may_cost_in_quality(folder: Path, tmp_path: Path) -> None:
+    """One made before that was stated keeps its hash."""
+    answer = check_protocol(folder / RESULTS)
+    assert answer.quality is not None
+    assert (answer.quality.total, answer.quality.undeclared) == (0.0, [])
+    declared = read_registration(folder / REGISTRATION)
+    stated = msgspec.to_builtins(declared.content)
+    del stated["quality"]
+    older = hashlib.sha256(msgspec.json.encode(stated, order="sorted"))
+    path = tmp_path / REGISTRATION
+    path.write_text(json.dumps({"sha256": older.hexdigest(), "content": stated}))
+    assert read_registration(path).content.quality is None
 
 
 def test_a_simulation_says_that_it_cannot_confirm_the_law(folder: Path) -> None:

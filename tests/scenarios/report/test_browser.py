@@ -110,6 +110,25 @@ def test_tables_are_sorted_by_their_heads(browser: Browser, pages: dict[str, Pat
     assert names == sorted(names)
 
 
+def test_a_table_wider_than_the_page_says_that_it_goes_on(browser: Browser, pages: dict[str, Path]) -> None:
+    """At the edge that hides something it fades, a line above says so, and paper shows neither."""
+    look = """const place = document.querySelector('#classes .scroll');
+        const line = place.previousElementSibling;
+        return [place.classList.contains('more-left'), place.classList.contains('more-right'),
+            line.offsetParent !== null, getComputedStyle(place).maskImage !== 'none']"""
+    browser.open(pages["run"], width=400)
+    assert browser.run(look) == [False, True, True, True]
+    settle = "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    for where, seen in (("40", [True, True]), ("1e6", [True, False])):
+        browser.run(f"document.querySelector('#classes .scroll').scrollLeft = {where}")
+        browser.run(settle)
+        assert browser.run(look) == [*seen, True, True]
+    browser.open(pages["run"], width=1400)
+    assert browser.run(look)[:3] == [False, False, False]
+    browser.open(pages["run"], width=400, media="print")
+    assert browser.run(look)[2:] == [False, False]
+
+
 def test_definitions_open_on_focus_and_close_on_escape(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["run"], width=400)
     shown = """const box = document.getElementById('definition');

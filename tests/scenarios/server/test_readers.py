@@ -11,7 +11,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, genera
 
 from scenarios.server.benchjson import read_bench
 from scenarios.server.promtext import read_metrics
-from scenarios.server.run import pooled
 from scenarios.server.vllmlog import read_log
 from traces.errors import TraceError
 
@@ -139,12 +138,3 @@ def test_benchmark_rates_in_either_unit(tmp_path: Path, unit: float) -> None:
     path.write_text("{}")
     with pytest.raises(TraceError, match="not a serving benchmark result"):
         read_bench(path)
-
-
-def test_pooling_weighs_by_rounds(tmp_path: Path) -> None:
-    runs = [read_metrics(dump(tmp_path / str(scale), scale)) for scale in (1, 3)]
-    both = pooled(runs)
-    assert both.num_drafts == 4000
-    assert both.survival == pytest.approx(runs[0].survival)
-    with pytest.raises(ValueError, match="one draft depth"):
-        pooled([])

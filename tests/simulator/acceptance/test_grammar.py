@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simulator.acceptance.base import Outputs, Potential
 from simulator.acceptance.expectation import expectation
-from simulator.acceptance.grammar import Constraint, GrammarAcceptance, GrammarMode, GrammarObserved
+from simulator.acceptance.grammar import Constraint, GrammarAcceptance, GrammarMode, GrammarObserved, with_forced_drafts
 from simulator.acceptance.recorded import Attempts
 from simulator.acceptance.rounds import chain_rounds
 from simulator.acceptance.table import from_eps
@@ -143,8 +143,35 @@ def test_observed_drafts_take_the_modes_that_need_no_probabilities(mode: Grammar
     observed = chain_rounds(GrammarObserved(BASE, constraint).potential(outputs, 3), outputs.offsets)
     assert np.array_equal(modelled.start, observed.start)
     assert np.array_equal(modelled.drafted, observed.drafted)
-    with pytest.raises(ValueError, match="needs acceptance probabilities"):
+    with pytest.raises(ValueError, match="give outcomes that have it in them"):
         GrammarObserved(BASE, Constraint(GrammarMode.ACCEPT, constraint.attempts, forced))
+
+
+@given(st.lists(TOKENS, min_size=1, max_size=5), st.integers(1, 5))
+@settings(max_examples=200, deadline=None)
+def test_observed_drafts_with_forced_ones_are_those_of_the_same_draws(
+    outs: list[list[tuple[SubClass, bool]]], gamma: int
+) -> None:
+    """Whether a draft is right hangs on its token alone here: asked again after a forced one, it goes on so."""
+    labels = np.array([label for out in outs for label, _ in out])
+    forced = np.array([one for out in outs for _, one in out])
+    outputs = outputs_of([len(out) for out in outs], labels)
+    modelled = constrained(GrammarMode.ACCEPT, outputs, forced).potential(outputs, gamma)
+    observed = with_forced_drafts(BASE.potential(outputs, gamma), forced, outputs.offsets, gamma)
+    assert observed.accepted.tolist() == modelled.accepted.tolist()
+    assert observed.drafted.tolist() == modelled.drafted.tolist()
+    deeper = with_forced_drafts(BASE.potential(outputs, gamma + 3), forced, outputs.offsets, gamma + 3).cut(gamma)
+    assert observed.accepted.tolist() == deeper.accepted.tolist()
+    assert observed.drafted.tolist() == deeper.drafted.tolist()
+
+
+def test_a_forced_token_is_drafted_where_the_drafter_has_nothing() -> None:
+    """Nothing found at all: the forced run is drafted, and nothing after it; the last token is never a draft."""
+    forced = np.array([False, True, True, False, True])
+    nothing = Potential(np.zeros(5, np.int16), np.zeros(5, np.int16))
+    found = with_forced_drafts(nothing, forced, np.array([0, 5]), 4)
+    assert found.accepted.tolist() == [0, 2, 1, 0, 0]
+    assert found.drafted.tolist() == [0, 2, 1, 0, 0]
 
 
 def test_knowing_the_grammar_never_costs_rounds() -> None:

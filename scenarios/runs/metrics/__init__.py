@@ -1,0 +1,1 @@
+"""Metrics of a replay, one module each."""

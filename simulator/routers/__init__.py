@@ -1,0 +1,1 @@
+"""Routers, one module each: how requests are spread over replicas."""

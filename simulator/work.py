@@ -1,0 +1,52 @@
+"""What a replica has under way: one planned step, or a run of steps that only decode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.scheduler import StepPlan
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Step:
+    """One planned step under way."""
+
+    start_s: float
+    end_s: float
+    duration_s: float
+    n_seqs: int
+    plan: StepPlan
+    prefill_tokens: int
+    share_s: float
+    load_s: float
+
+
+@dataclass(slots=True)
+class Run:
+    """Steps under way in which nothing but decoding happens."""
+
+    start_s: float
+    n_seqs: int
+    ends_s: F64
+    durations_s: F64
+    upto: I64
+    """Tokens emitted (row 0) and blocks taken (row 1) by the steps up to each one, that one included."""
+    n_steps: int
+    """How many of them are to be run."""
+    end_s: float
+    taken_blocks: int = 0
+    """Blocks that are taken from the pool already."""
+
+    def begun(self, now_s: float) -> int:
+        """How many of its steps have begun."""
+        return min(int(self.ends_s.searchsorted(now_s)) + 1, self.n_steps)
+
+    def blocks_of(self, n_steps: int) -> int:
+        """Blocks that its first *n_steps* steps take and that are not taken from the pool yet."""
+        return self.upto.item(1, n_steps - 1) - self.taken_blocks
