@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from scenarios.options.option import Section
+from scenarios.options.option import ENV_PREFIX, Section
 
 _ORIGINS = {
     "COMMANDLINE": "flag",
@@ -60,12 +61,17 @@ def given_by(context: typer.Context, key: str) -> str:
 
 
 def own_values(config: str | None, keys: Collection[str]) -> dict[str, Any]:
-    """Values of *keys* that the scenario *config* sets, where a command has no flag of their own for them."""
-    if config is None:
-        return {}
-    from scenarios.scenariofile.load import load_scenario
+    """Values of *keys* from the scenario *config*, and from SIMTOOL_* variables over it.
 
-    return {key: value for key, value in load_scenario(config).values.items() if key in keys}
+    For keys that a command has no flag of their own for.
+    """
+    found: dict[str, Any] = {}
+    if config is not None:
+        from scenarios.scenariofile.load import load_scenario
+
+        found = {key: value for key, value in load_scenario(config).values.items() if key in keys}
+    names = {key: f"{ENV_PREFIX}{key.upper()}" for key in keys}
+    return found | {key: os.environ[name] for key, name in names.items() if os.environ.get(name)}
 
 
 def _loader(keys: Collection[str]) -> Callable[[typer.Context, str | None], str | None]:

@@ -10,6 +10,7 @@ import typer
 from scenarios.options.settings import Settings
 from simtool import options as o
 from simtool.bind import with_settings
+from traces.choice import not_one_of
 
 
 @with_settings(only_reading=True)
@@ -62,7 +63,7 @@ def command(
     if len(traces) < 2:
         raise typer.BadParameter("give at least one recording to read and the file to write")
     if to not in targets():
-        raise typer.BadParameter(f"--to {to!r} is not one of {', '.join(targets())}")
+        raise typer.BadParameter(f"--to {not_one_of(to, targets())}")
     *sources, out = traces
     if Path(out).exists() and not force:
         raise typer.BadParameter(f"{out} exists: add --force to overwrite it")

@@ -14,6 +14,7 @@ from simulator.replay import Replay
 from simulator.slo import VALUES, SloMetric
 from simulator.window import Window
 from simulator.workload import Workload
+from traces.choice import not_one_of
 
 if TYPE_CHECKING:
     from simulator.slo import Column
@@ -60,7 +61,7 @@ def parse_goodput(texts: Iterable[str]) -> tuple[Slo, ...]:
         for part in text.replace(",", " ").split():
             name, _, limit = part.partition(":")
             if name not in list(SloMetric):
-                raise ValueError(f"--goodput {part!r}: {name!r} is not one of {', '.join(SloMetric)}")
+                raise ValueError(f"--goodput {part!r}: {not_one_of(name, SloMetric)}")
             try:
                 limit_ms = float(limit)
             except ValueError:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from simulator import routers
+from traces.choice import not_one_of
 
 if TYPE_CHECKING:
     from simulator.engine import Request
@@ -74,4 +75,4 @@ def make_router(name: str, replicas: Sequence[Target], session_of: Sequence[int]
 def check_router(name: str) -> None:
     """Raise ValueError unless there is a router called *name*."""
     if name not in router_names():
-        raise ValueError(f"--router {name!r} is not one of {', '.join(router_names())}")
+        raise ValueError(f"--router {not_one_of(name, router_names())}")

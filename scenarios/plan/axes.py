@@ -29,6 +29,6 @@ def chosen_axes(listed: Mapping[str, str | None], own: Mapping[str, Any]) -> tup
         text = listed.get(key)
         if text is None and own.get(key) is not None:
             text = str(own[key])
-            notes.append(f"{key} is {text} alone, as the scenario has it; {FLAGS[key]} compares others")
+            notes.append(f"{key} is {text} alone, as scenario or environment have it; {FLAGS[key]} compares others")
         axes[key] = DEFAULTS[key] if text is None else text
     return axes, notes

@@ -16,6 +16,7 @@ from simulator.replay import Replay
 from simulator.slo import VALUES, SloMetric
 from simulator.window import Window
 from simulator.workload import Workload
+from traces.choice import not_one_of
 
 SESSION = "session"
 """The time from a user's first request to the last token, tools included."""
@@ -76,7 +77,7 @@ def _target(text: str) -> Target:
     metric, _, rest = text.partition(":")
     percentile, _, limit = rest.partition(":")
     if metric not in TARGET_METRICS:
-        raise OptionError(f"--target {text!r}: {metric!r} is not one of {', '.join(TARGET_METRICS)}")
+        raise OptionError(f"--target {text!r}: {not_one_of(metric, TARGET_METRICS)}")
     try:
         rank, limit_ms = float(percentile.removeprefix("p")), float(limit)
     except ValueError:

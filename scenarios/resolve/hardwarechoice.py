@@ -25,6 +25,7 @@ from simulator.hardware import (
     with_precision,
 )
 from simulator.origin import Origin
+from traces.choice import not_one_of
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -118,7 +119,7 @@ def given_tree(options: PlatformOptions) -> TreeDeclaration | None:
 def _method(options: PlatformOptions, tree: TreeDeclaration | None) -> SpeculativeMethod:
     name = options.speculative_method
     if name not in methods():
-        raise ValueError(f"--speculative-method {name!r} is not one of {', '.join(methods())}")
+        raise ValueError(f"--speculative-method {not_one_of(name, methods())}")
     method = SpeculativeMethod.MODEL_FREE if name in drafters() else SpeculativeMethod(name)
     if options.num_speculative_tokens == 0 or method is SpeculativeMethod.NONE:
         return SpeculativeMethod.NONE
@@ -133,8 +134,7 @@ def _one_of(kind: type[E], option: str, value: str) -> E:
     try:
         return kind(value)
     except ValueError:
-        known = ", ".join(member.value for member in kind)
-        raise ValueError(f"{option} {value!r} is not one of {known}") from None
+        raise ValueError(f"{option} {not_one_of(value, (member.value for member in kind))}") from None
 
 
 def _given(value: str, default: str) -> str:

@@ -10,9 +10,12 @@ from scenarios.resolve.arrivalprofile import read_arrival_profile
 from simulator.origin import Origin
 from simulator.sessions import LoadConfig, SessionMode, ToolWaits
 from simulator.workload import Workload
+from traces.choice import not_one_of
 
 DEFAULT_MAX_CONCURRENCY = 8
 """The law's throughput batch; larger ones leave the memory-bound regime that it declares."""
+
+_TOOL_WAITS = ("recorded", "scaled", "drawn")
 
 
 def resolve_load(options: LoadOptions, workload: Workload, book: ParameterBook, *, num_replicas: int = 1) -> LoadConfig:
@@ -89,8 +92,8 @@ def _mode(options: LoadOptions, workload: Workload, book: ParameterBook) -> Sess
 def _tool_waits(options: LoadOptions, book: ParameterBook) -> ToolWaits:
     if options.tool_waits == "scaled" and options.tool_speedup == 1:
         raise OptionError("--tool-waits scaled needs --tool-speedup, which recorded waits are divided by")
-    if options.tool_waits not in ("recorded", "scaled", "drawn"):
-        raise OptionError(f"--tool-waits {options.tool_waits!r} is not one of recorded, scaled, drawn")
+    if options.tool_waits not in _TOOL_WAITS:
+        raise OptionError(f"--tool-waits {not_one_of(options.tool_waits, _TOOL_WAITS)}")
     drawn = options.tool_waits == "drawn"
     source = "from those recorded of the same tool" if drawn else "the recording's own"
     book.add("tool_waits", options.tool_waits, Origin.DECLARED, source)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from scenarios.options.option import Declared
+from traces.choice import hint
 
 
 class BadValueError(ValueError):
@@ -68,7 +69,7 @@ def _single(one: Declared, value: Any, folder: Path | None) -> Any:
     text = str(value)
     allowed = choices(one)
     if allowed and text not in allowed:
-        raise BadValueError(f"{one.key} is {text!r}; it is one of {', '.join(allowed)}")
+        raise BadValueError(f"{one.key} is {text!r}; it is one of {', '.join(allowed)}{hint(text, allowed)}")
     return _placed(one, text, folder)
 
 

@@ -43,16 +43,21 @@ def test_a_plan_is_printed_and_written(cli: Cli) -> None:
     assert document["traffic"]["requests"] > 0
 
 
-def test_a_scenario_says_what_is_planned_with(cli: Cli, tmp_path: Path) -> None:
+def test_a_scenario_and_the_environment_say_what_is_planned_with(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "own.toml"
     file.write_text('[engine]\ngpu = "H100-SXM"\ntensor_parallel_size = 2\n[speculation]\ngamma = 0\n')
     args = ("plan", TRACE, "--config", str(file), "--sessions-per-s", "0.1", "--target", "ttft:p99:9000")
     more = ("--router", "least-loaded", "--max-requests", "400", "--jobs", "1")
     ran = cli(*args, *more)
     assert "1 x H100-SXM tp2 gamma 0" in ran.out
-    assert "gpu is H100-SXM alone, as the scenario has it; --gpus compares others" in ran.out
+    assert "gpu is H100-SXM alone, as scenario or environment have it; --gpus compares others" in ran.out
     rows = json.loads(cli(*args, *more, "--gpus", "H200", "--json", "-").out)["rows"]
     assert [(row["gpu"], row["tensor_parallel_size"], row["gamma"]) for row in rows] == [("H200", 2, "0")]
+    monkeypatch.setenv("SIMTOOL_GPU", "H200")
+    rows = json.loads(cli(*args, *more, "--json", "-").out)["rows"]
+    assert [(row["gpu"], row["tensor_parallel_size"]) for row in rows] == [("H200", 2)]
 
 
 def test_goodput_is_a_target_too(cli: Cli) -> None:
