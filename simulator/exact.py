@@ -11,7 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator.acceptance.base import F64, I16, I64, NOTHING_BESIDE, U8, Beside, ExactModel, Outputs, check_gamma
+from simulator.acceptance.base import (
+    F64,
+    I16,
+    I64,
+    NOTHING_BESIDE,
+    U8,
+    Beside,
+    ExactModel,
+    Outputs,
+    check_gamma,
+    tokens_left,
+)
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.exactjumps import jumping_shares, jumping_starts, solve_band
 
@@ -135,7 +146,7 @@ class _Part:
 def _solve(accept: list[F64], offsets: I64, depth: I64, first: int, jump: I64 | None) -> _Part:
     gamma = int(depth.max(initial=0))
     lengths = np.diff(offsets)
-    left = np.repeat(offsets[1:], lengths) - np.arange(int(offsets[-1]), dtype=np.int64)
+    left = tokens_left(offsets)
     limit = np.minimum(depth, left - 1)
     survival = _survival(accept, limit, gamma)
     exactly = [survival[k] - survival[k + 1] for k in range(gamma)] + [survival[gamma]]

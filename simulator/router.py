@@ -6,13 +6,13 @@ with dashes.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from simulator import routers
 from traces.choice import not_one_of
+from traces.modules import names_in
 
 if TYPE_CHECKING:
     from simulator.engine import Request
@@ -57,7 +57,7 @@ class Router(Protocol):
 
 def router_names() -> list[str]:
     """Names of the routers there are."""
-    return sorted(one.name.replace("_", "-") for one in pkgutil.iter_modules(routers.__path__))
+    return [name.replace("_", "-") for name in names_in(routers)]
 
 
 def make_router(name: str, replicas: Sequence[Target], session_of: Sequence[int]) -> Router:

@@ -7,12 +7,12 @@ and between calls it is punctuation, after reasoning it is reasoning.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from tokenclass.pieces import Piece, delimiter, key, punctuation
+from traces.choice import hint
 from traces.errors import SimtoolError
 
 
@@ -210,6 +210,5 @@ def call_format(name: str) -> CallFormat:
     """The format called *name*. Raises SimtoolError naming the nearest spelling."""
     if name in CALL_FORMATS:
         return CALL_FORMATS[name]
-    near = difflib.get_close_matches(name, CALL_FORMATS, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise SimtoolError(f"--tool-call-format {name!r} is not a known format{hint} (known: {', '.join(CALL_FORMATS)})")
+    guess = hint(name, CALL_FORMATS)
+    raise SimtoolError(f"--tool-call-format {name!r} is not a known format{guess} (known: {', '.join(CALL_FORMATS)})")

@@ -12,7 +12,13 @@ def not_one_of(value: str, known: Iterable[str]) -> str:
     return f"{value!r} is not one of {', '.join(names)}{hint(value, names)}"
 
 
-def hint(value: str, names: Iterable[str]) -> str:
-    """``; did you mean 'a'?`` for the nearest of *names*; empty where none is near."""
-    near = difflib.get_close_matches(value, list(names), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+def hint(value: str, known: Iterable[str]) -> str:
+    """``; did you mean 'a'?`` for the nearest of *known*; empty where none is near."""
+    guess = did_you_mean(value, known, "")
+    return f"; {guess}" if guess else ""
+
+
+def did_you_mean(value: str, known: Iterable[str], otherwise: str) -> str:
+    """``did you mean 'a'?`` for the nearest of *known*; *otherwise* where none is near."""
+    near = difflib.get_close_matches(value, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else otherwise

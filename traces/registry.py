@@ -5,18 +5,17 @@ A new format is a module in traces/readers with a READER object.
 
 from __future__ import annotations
 
-import difflib
-import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 from traces import readers as package
+from traces.choice import hint
 from traces.distinct import distinct_ids
 from traces.errors import SimtoolError, TraceError
 from traces.model import Session
+from traces.modules import modules_in
 from traces.readers.base import first_value
 from traces.readers.message_list import is_messages
 from traces.readlog import ReadLog
@@ -70,8 +69,7 @@ class Configurable(Protocol):
 @cache
 def readers() -> dict[str, Reader]:
     """All readers by name, in alphabetical order: of two that are equally sure of a file the first is taken."""
-    modules = [import_module(f"{package.__name__}.{one.name}") for one in pkgutil.iter_modules(package.__path__)]
-    found: list[Reader] = [module.READER for module in modules if hasattr(module, "READER")]
+    found: list[Reader] = [module.READER for module in modules_in(package) if hasattr(module, "READER")]
     return {reader.name: reader for reader in sorted(found, key=lambda reader: reader.name)}
 
 
@@ -84,9 +82,7 @@ def reader_named(text: str) -> Reader:
     name, colon, detail = text.partition(":")
     name = name.replace("_", "-")
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise SimtoolError(f"--format {name!r} is not a known format{hint} (known: {', '.join(known)})")
+        raise SimtoolError(f"--format {name!r} is not a known format{hint(name, known)} (known: {', '.join(known)})")
     reader = known[name]
     if not colon:
         return reader

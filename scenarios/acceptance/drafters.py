@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenarios.drafters.base import Drafter, DrafterOptions, options_of
-from simulator.acceptance.base import F64, I64, U8, U64, Potential
+from simulator.acceptance.base import F64, I64, U8, U64, Potential, tokens_left
 from simulator.acceptance.grammar import Bools, with_forced_drafts
 from simulator.acceptance.recorded import Attempts, ObservedAcceptance
 from simulator.acceptance.rounds import chain_rounds
@@ -59,11 +59,11 @@ class MeasuredDrafts:
         No draft is a mismatch. Positions that no round can start at are left out: the token that prefill emits and an
         output's last, which is never drafted.
         """
-        starts = self._left() < np.repeat(np.diff(self.offsets), np.diff(self.offsets))
+        starts = tokens_left(self.offsets) < np.repeat(np.diff(self.offsets), np.diff(self.offsets))
         return np.asarray(1 - self._rates(gamma, starts)[:, 0], dtype=np.float64)
 
     def _rates(self, gamma: int, starts: npt.NDArray[np.bool_]) -> F64:
-        accepted, left = self.at(gamma).accepted, self._left()
+        accepted, left = self.at(gamma).accepted, tokens_left(self.offsets)
         hit, tested = np.zeros((2, N_SUBCLASSES, max(gamma, 1)))
         for depth in range(gamma):
             begun = np.flatnonzero(starts & (accepted >= depth) & (left - 1 > depth))
@@ -77,9 +77,6 @@ class MeasuredDrafts:
         """The outcome at *gamma* drafts."""
         deeper = min(depth for depth in self.known if depth >= gamma)
         return self.known[deeper].cut(gamma)
-
-    def _left(self) -> I64:
-        return np.repeat(self.offsets[1:], np.diff(self.offsets)) - np.arange(len(self.labels))
 
 
 Measurer = Callable[[TokenStore, U8, I64, Drafter, DrafterOptions, Sequence[int]], MeasuredDrafts]

@@ -13,6 +13,12 @@ def eps_bar(acceptance_length: float, gamma: int) -> float:
     return 1 - alpha_of_acceptance_length(acceptance_length, gamma)
 
 
+def check_rho_bar(rho_bar: float) -> None:
+    """Raise ValueError for a mean predictability of 0 or 1, where any kappa fits, or beyond."""
+    if not 0 < rho_bar < 1:
+        raise ValueError(f"rho_bar {rho_bar} must be between 0 and 1 to fit kappa")
+
+
 def fitted_kappa(run: ServerRun, rho_bar: float) -> float:
     """Kappa of a run on traffic of mean predictability *rho_bar*: eps_bar over 1 - rho_bar.
 
@@ -21,8 +27,7 @@ def fitted_kappa(run: ServerRun, rho_bar: float) -> float:
     """
     if not run.num_drafts:
         raise ValueError(f"{run.source} ran without speculation: kappa needs a run with it")
-    if not 0 < rho_bar < 1:
-        raise ValueError(f"rho_bar {rho_bar} must be between 0 and 1 to fit kappa")
+    check_rho_bar(rho_bar)
     return eps_bar(run.acceptance_length, run.gamma) / (1 - rho_bar)
 
 

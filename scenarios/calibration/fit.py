@@ -82,7 +82,7 @@ def calibrate(
     drafting = [run for run in runs if run.num_drafts and run.drafting is Drafting.MODEL]
     figures = [source_figures(run) for run in drafting]
     found = contradictions(figures)
-    profile = by_depth(base, drafting, figures, date) if drafting else None
+    profile = by_depth(base, drafting, figures, date, agree=not found) if drafting else None
     counts = _recorded(sessions, gamma, notes)
     chains = autocorrelations(counts)
     if counts is not None and counts.rounds:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from scenarios.answer import Interval
-from scenarios.calibration.counterfits import eps_bar
+from scenarios.calibration.counterfits import check_rho_bar, eps_bar
 from scenarios.calibration.logprobfit import LogprobFigures
 from scenarios.calibration.recordedrounds import RoundCounts
 from scenarios.calibration.serverfigures import SourceFigures
@@ -44,8 +44,7 @@ def server_kappa(figures: SourceFigures, rho: Interval) -> FittedKappa:
     eps is that of the constant acceptance with the server's acceptance length. Raises ValueError at a rho of 0 or 1,
     where any kappa fits.
     """
-    if not 0 < rho.value < 1:
-        raise ValueError(f"rho_bar {rho.value} must be between 0 and 1 to fit kappa")
+    check_rho_bar(rho.value)
     length = figures.acceptance_length
     eps, least, most = (eps_bar(one, figures.gamma) for one in (length.value, length.high, length.low))
     return FittedKappa(

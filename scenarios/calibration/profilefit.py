@@ -9,7 +9,7 @@ import numpy as np
 
 from scenarios.calibration.logprobkappa import FittedKappa
 from scenarios.calibration.recordedrounds import RoundCounts
-from scenarios.calibration.serverfigures import SourceFigures, contradictions
+from scenarios.calibration.serverfigures import SourceFigures
 from scenarios.server.run import ServerRun
 from simulator.intervals import wilson
 from simulator.origin import Origin
@@ -18,13 +18,12 @@ from tokenclass.classes import SubClass
 
 
 def by_depth(
-    base: AcceptanceProfile, runs: Sequence[ServerRun], figures: Sequence[SourceFigures], date: str
+    base: AcceptanceProfile, runs: Sequence[ServerRun], figures: Sequence[SourceFigures], date: str, *, agree: bool
 ) -> AcceptanceProfile:
-    """*base* with the same acceptance per depth for all labels; sources that contradict each other widen the spread.
+    """*base* with the same acceptance per depth for all labels; sources that do not *agree* widen the spread.
 
     Agreeing sources are pooled by rounds. Contradicting ones are not: the one of most rounds gives the values.
     """
-    agree = not contradictions(figures)
     chosen = list(runs) if agree else [max(runs, key=lambda run: run.num_drafts)]
     rates, source = _pooled_rates(chosen), ", ".join(run.source for run in chosen)
     first = [one.depths[0].per_depth for one in figures]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 
@@ -15,6 +14,7 @@ from scenarios.comparison.rows import Rows
 from scenarios.options.replay import OptionError
 from scenarios.runs.runparts import SloRow
 from simulator.goodput import Slo, attempt_values
+from traces.choice import did_you_mean
 
 DEFAULT_GATES = ("p50_e2el_ms", "p99_e2el_ms", "p50_session_s", "C_total_usd_per_1000_turns")
 """What a limit without a metric stands for."""
@@ -35,9 +35,8 @@ def parse_limits(texts: Sequence[str], known: Sequence[str]) -> dict[str, float]
         names = (name,) if colon else tuple(one for one in DEFAULT_GATES if one in known)
         for one in names:
             if one not in known:
-                near = difflib.get_close_matches(one, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"metrics are {', '.join(known)}"
-                raise OptionError(f"--fail-if-worse {text!r}: {one!r} is no metric of this comparison; {hint}")
+                guess = did_you_mean(one, known, f"metrics are {', '.join(known)}")
+                raise OptionError(f"--fail-if-worse {text!r}: {one!r} is no metric of this comparison; {guess}")
             if colon or one not in limits:
                 limits[one] = limit
     return limits

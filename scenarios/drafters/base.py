@@ -6,12 +6,13 @@ loaded with the command line: what they compute with is imported where it runs.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from traces.modules import modules_in
 
 if TYPE_CHECKING:
     from simulator.acceptance.base import Potential
@@ -43,9 +44,7 @@ DrafterOptions = tuple[object, ...]
 @cache
 def drafters() -> dict[str, Drafter]:
     """All drafters by name."""
-    package = import_module(PACKAGE)
-    names = sorted(one.name for one in pkgutil.iter_modules(package.__path__) if one.name != "base")
-    found = [import_module(f"{PACKAGE}.{name}").DRAFTER for name in names]
+    found: list[Drafter] = [module.DRAFTER for module in modules_in(import_module(PACKAGE))]
     return {one.name: one for one in found}
 
 

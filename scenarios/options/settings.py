@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +22,7 @@ from scenarios.options.replay import (
     PolicyOptions,
     ReplayOptions,
 )
+from traces.choice import did_you_mean
 
 GAMMA = Declared(
     field_name="gamma",
@@ -103,8 +103,7 @@ def settings(given: Mapping[str, Any]) -> Settings:
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """What to say of a key that is no option: the nearest one."""
-    near = difflib.get_close_matches(key, list(known), n=1)
-    return f"{key!r} is no option" + (f"; did you mean {near[0]!r}?" if near else "; see simtool scenarios keys")
+    return f"{key!r} is no option; {did_you_mean(key, known, 'see simtool scenarios keys')}"
 
 
 def _fields(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:

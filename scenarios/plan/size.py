@@ -143,8 +143,12 @@ def size_kind(bench: Bench, argument: tuple[Idle, Demand, list[Candidate], Rival
 
 
 def _most(bench: Bench, rival: Rival) -> int:
-    platform = bench.candidate.question().platform
-    return rival.most(usd_per_s(platform) * 3600, gpus_of(platform))
+    return rival.most(*_a_replica(bench.candidate.question().platform))
+
+
+def _a_replica(platform: Platform) -> tuple[float, int]:
+    """USD per hour and GPUs of one replica."""
+    return usd_per_s(platform) * 3600, gpus_of(platform)
 
 
 def likely_cost(bench: Bench, argument: tuple[Idle, Demand]) -> tuple[float, int]:
@@ -152,7 +156,8 @@ def likely_cost(bench: Bench, argument: tuple[Idle, Demand]) -> tuple[float, int
     idle, demand = argument
     platform = bench.candidate.question().platform
     replicas = likely_replicas(idle, platform, demand.tasks_per_s * demand.headroom) + demand.lose_one
-    return usd_per_s(platform) * 3600 * replicas, gpus_of(platform) * replicas
+    usd_per_hour, gpus = _a_replica(platform)
+    return usd_per_hour * replicas, gpus * replicas
 
 
 def _size(
@@ -246,7 +251,7 @@ def _too_few(found: Fewest[Probe], platform: Platform, most: int) -> str:
 
 def _replicas(count: int, platform: Platform) -> str:
     """A number of replicas with what they cost."""
-    gpus, usd_per_hour = count * gpus_of(platform), usd_per_s(platform) * 3600 * count
+    usd_per_hour, gpus = (count * one for one in _a_replica(platform))
     return f"{gpus} GPU{'s' if gpus > 1 else ''} ({usd_per_hour:.3g} $/h)"
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
-from importlib import import_module
 
 from scenarios.report import plots
 from scenarios.report.plot import Plot
 from scenarios.report.subjects import Subject
+from traces.modules import modules_in
 
 
 @cache
 def all_plots() -> tuple[Plot, ...]:
     """Every plot, by place on the page."""
-    found = [import_module(f"{plots.__name__}.{module.name}").PLOT for module in pkgutil.iter_modules(plots.__path__)]
+    found: list[Plot] = [module.PLOT for module in modules_in(plots)]
     return tuple(sorted(found, key=lambda plot: (plot.order, plot.name)))
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 
 from scenarios.runs import metrics
 from simulator.replay import Replay
 from simulator.window import Window
 from simulator.workload import Workload
+from traces.modules import modules_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,5 +41,5 @@ class Metric:
 @cache
 def all_metrics() -> tuple[Metric, ...]:
     """Every metric, by name."""
-    found = [import_module(f"{metrics.__name__}.{one.name}").METRIC for one in pkgutil.iter_modules(metrics.__path__)]
+    found: list[Metric] = [module.METRIC for module in modules_in(metrics)]
     return tuple(sorted(found, key=lambda metric: metric.name))

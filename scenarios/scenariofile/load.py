@@ -13,6 +13,7 @@ from scenarios.options.settings import Settings, all_options, settings
 from scenarios.scenariofile.document import Document, read_document
 from scenarios.scenariofile.places import Places
 from scenarios.scenariofile.values import BadValueError, checked
+from traces.choice import did_you_mean
 from traces.errors import SimtoolError
 
 ABOUT_KEYS = ("name", "about", "extends")
@@ -145,5 +146,4 @@ def _traces(document: Document, value: Any, folder: Path) -> tuple[str, ...]:
 
 
 def _nearest(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
+    return did_you_mean(key, known, f"known are {', '.join(sorted(known))}")

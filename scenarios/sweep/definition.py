@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
@@ -19,6 +18,7 @@ from scenarios.sweep.axes import Axis, axis_of, is_number, option_value, parse_a
 from scenarios.sweep.code import code_digest
 from scenarios.sweep.points import Method
 from simulator.config import MODELLED_ENGINE
+from traces.choice import did_you_mean
 
 SCHEMA_VERSION = 2
 DEFAULT_SAMPLES = 32
@@ -140,9 +140,8 @@ def merged(section: Mapping[str, Any], places: Places, flags: Request, axis_flag
     """
     for key in section:
         if key not in _SECTION_KEYS:
-            near = difflib.get_close_matches(str(key), _SECTION_KEYS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_SECTION_KEYS)}"
-            raise places.error((str(key),), f"{key!r} is no key of [sweep]", hint)
+            guess = did_you_mean(str(key), _SECTION_KEYS, f"known are {', '.join(_SECTION_KEYS)}")
+            raise places.error((str(key),), f"{key!r} is no key of [sweep]", guess)
     axes = {axis.key: axis for axis in _section_axes(section.get("axes", {}), places)}
     own = [*flags.axes, *(parse_axis(text) for text in axis_flags)]
     for at, axis in enumerate(own):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from scenarios.comparison.metrics import Kind, kinds
 from scenarios.comparison.totals import summary_figures
 from scenarios.options.replay import OptionError
 from scenarios.resolve.measure import Measure
+from traces.choice import did_you_mean
 
 COST, LATENCY, SAVING = "usd_per_1000_sessions", "p99_e2el_ms", "net_saving"
 DEFAULT_OBJECTIVES = (COST, LATENCY)
@@ -66,9 +66,8 @@ def objectives(names: Sequence[str], measure: Measure) -> tuple[Objective, ...]:
     found = []
     for name in dict.fromkeys(ALIASES.get(one.lower(), one) for one in names):
         if name not in known:
-            near = difflib.get_close_matches(name, [*known, *ALIASES], n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"short names are {', '.join(ALIASES)}"
-            raise OptionError(f"--objective {name!r} is no figure of these points; {hint}")
+            guess = did_you_mean(name, [*known, *ALIASES], f"short names are {', '.join(ALIASES)}")
+            raise OptionError(f"--objective {name!r} is no figure of these points; {guess}")
         kind = known[name]
         found.append(
             Objective(key=name, label=kind.label, unit=kind.unit, higher_is_better=kind.better is Better.HIGHER)

@@ -23,6 +23,12 @@ MAX_GAMMA = 1024
 """Largest draft depth accepted: guards against a typing slip, far above any engine's setting."""
 
 
+def tokens_left(offsets: I64) -> I64:
+    """Tokens from each token to the end of its output, itself included; output ``a`` ends at ``offsets[a + 1]``."""
+    left: I64 = np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1], dtype=np.int64)
+    return left
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """Outputs of several attempts, end to end in flat arrays.
@@ -64,7 +70,7 @@ class Outputs:
     @property
     def left(self) -> I64:
         """Tokens from each token to the end of its output, itself included."""
-        return np.repeat(self.offsets[1:], np.diff(self.offsets)) - np.arange(len(self.labels), dtype=np.int64)
+        return tokens_left(self.offsets)
 
 
 @dataclass(frozen=True, slots=True)

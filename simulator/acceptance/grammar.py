@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from simulator.acceptance.base import F64, I16, I64, AcceptanceModel, Beside, Outputs, Potential
+from simulator.acceptance.base import F64, I16, I64, AcceptanceModel, Beside, Outputs, Potential, tokens_left
 from simulator.acceptance.recorded import Attempts
 from simulator.acceptance.threshold import Exactness, ThresholdModel
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
@@ -116,7 +116,7 @@ def with_forced_drafts(found: Potential, forced: Bools, offsets: I64, gamma: int
     after, for what is left of *gamma*: what it proposes there is the outcome observed there.
     """
     tokens = len(forced)
-    left = np.repeat(offsets[1:], np.diff(offsets)) - np.arange(tokens)
+    left = tokens_left(offsets)
     at, room = np.arange(tokens), np.full(tokens, gamma)
     drafted = np.zeros(tokens, dtype=np.int64)
     going = np.arange(tokens)

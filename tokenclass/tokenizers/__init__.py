@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 import orjson
 
 from tokenclass.tokenizers.base import Encoded, Tokenizer
 from tokenclass.tokenizers.qwen import QWEN_FILES, load_qwen
+from traces.choice import hint
 from traces.errors import SimtoolError, TraceError
 
 __all__ = ["DEFAULT_TOKENIZER", "Encoded", "Tokenizer", "load_tokenizer"]
@@ -39,10 +39,8 @@ def _existing(name: str) -> Path:
     path = Path(name)
     if path.exists():
         return path
-    near = difflib.get_close_matches(name, QWEN_FILES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
     raise SimtoolError(
-        f"--tokenizer {name!r} is neither an embedded vocabulary nor a file{hint} "
+        f"--tokenizer {name!r} is neither an embedded vocabulary nor a file{hint(name, QWEN_FILES)} "
         f"(embedded: {', '.join(QWEN_FILES)}; else name a tokenizer.json, tekken.json or .tiktoken file)"
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
+from traces.choice import hint
 from traces.errors import SimtoolError
 from traces.model import Session
 from traces.readers.length_table import ROLES, Columns, read_table
@@ -107,6 +107,6 @@ def _found(role: str, names: tuple[str, ...]) -> str | None:
 def _check_roles(column_map: Mapping[str, str]) -> None:
     for role in column_map:
         if role not in ROLES:
-            near = difflib.get_close_matches(role, ROLES, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise SimtoolError(f"--format csv: {role!r} is no role of a column{hint} (known: {', '.join(ROLES)})")
+            raise SimtoolError(
+                f"--format csv: {role!r} is no role of a column{hint(role, ROLES)} (known: {', '.join(ROLES)})"
+            )

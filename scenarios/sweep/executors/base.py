@@ -5,8 +5,6 @@ An executor is one module in this folder with ``make(Resources) -> Executor``; i
 
 from __future__ import annotations
 
-import difflib
-import pkgutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,8 @@ from typing import Protocol, cast
 from scenarios.options.replay import OptionError
 from scenarios.recordings.loaded import Loaded
 from scenarios.sweep.work import Failure, Task, Worked, failed
+from traces.choice import did_you_mean
+from traces.modules import names_in
 
 PACKAGE = "scenarios.sweep.executors"
 TRIES = 2
@@ -76,17 +76,15 @@ class Deaths:
 
 def executor_names() -> list[str]:
     """Names of the executors there are."""
-    package = import_module(PACKAGE)
-    return sorted(one.name for one in pkgutil.iter_modules(package.__path__) if one.name != "base")
+    return names_in(import_module(PACKAGE))
 
 
 def check_executor(name: str) -> None:
     """Raise OptionError unless there is an executor called *name*."""
     names = executor_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
-        raise OptionError(f"--executor {name!r} is not known; {hint}")
+        guess = did_you_mean(name, names, f"known are {', '.join(names)}")
+        raise OptionError(f"--executor {name!r} is not known; {guess}")
 
 
 def make_executor(name: str, resources: Resources) -> Executor:
