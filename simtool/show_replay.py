@@ -108,7 +108,7 @@ def _session(mark: str) -> Callable[[RunSummary], float | None]:
 
 
 def _cost(console: Console, answer: Answer) -> None:
-    figures: list[tuple[str, Callable[[Cost], float]]] = [
+    figures: list[tuple[str, Callable[[Cost], float | None]]] = [
         ("nu (draws per accepted turn)", lambda cost: cost.nu),
         ("C_pre: target prefill, GPU s a draw", lambda cost: cost.C_pre_s),
         ("draft model's prefill, GPU s a draw", lambda cost: cost.C_pre_draft_s),
@@ -118,6 +118,7 @@ def _cost(console: Console, answer: Answer) -> None:
         ("C_total, GPU s per accepted turn", lambda cost: cost.C_total_s),
         ("C_total, USD per 1,000 accepted turns", lambda cost: cost.C_total_usd * 1e3),
         ("USD per 1,000 sessions", lambda cost: cost.session_usd * 1e3),
+        *(_SOLVED if answer.replay.cost.tasks_with_outcome else ()),
         ("attributed USD (steps)", lambda cost: cost.attributed_usd),
         ("provisioned USD (wall time)", lambda cost: cost.provisioned_usd),
         ("utilisation %", lambda cost: cost.utilization * 100),
@@ -136,7 +137,17 @@ _HOST_COST: list[tuple[str, Callable[[Cost], float]]] = [
 ]
 
 
-def _of_cost(of: Callable[[Cost], float]) -> Callable[[RunSummary], float]:
+_SOLVED: list[tuple[str, Callable[[Cost], float | None]]] = [
+    ("tasks solved, as recorded", lambda cost: cost.solved_tasks),
+    ("USD per 1,000 solved tasks, failures in it", lambda cost: _thousand(cost.solved_task_usd)),
+]
+
+
+def _thousand(usd: float | None) -> float | None:
+    return None if usd is None else usd * 1e3
+
+
+def _of_cost(of: Callable[[Cost], float | None]) -> Callable[[RunSummary], float | None]:
     return lambda run: of(run.cost)
 
 

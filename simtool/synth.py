@@ -164,5 +164,6 @@ def _show(report: SynthReport, out: Path) -> None:
         columns = ["quantity", "source mean", "synthetic", "KS", "p", "energy", "n", "n synthetic"]
         console.print()
         console.print(table("Source and synthetic (KS: largest gap of the distributions)", columns, rows))
+        console.print("  p: how often sessions dealt to both sides at random differ as much", markup=False)
         if report.non_schema_scale != 1:
             console.print("  lengths of prose and reasoning, and what follows from them, were moved on purpose")

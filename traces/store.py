@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -17,6 +17,8 @@ from traces.atomic import whole_file
 from traces.errors import TraceError
 from traces.model import SCHEMA_VERSION, Session
 from traces.readlog import ReadLog
+
+_PACKED = (".gz", ".zst")
 
 
 class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -73,14 +75,48 @@ def write_trace(
 
         return write_parquet(sessions, target, lambda: header_of(log, source_format, notes))
     encoder = msgspec.json.Encoder()
-    count = 0
-    with whole_file(target) as temporary, tempfile.TemporaryFile(dir=target.parent) as body:
+    said = tuple(notes)
+
+    def header() -> bytes:
+        return encoder.encode(header_of(log, source_format, said)) + b"\n"
+
+    def write_to(body: IO[bytes]) -> int:
+        count = 0
         for session in sessions:
             body.write(encoder.encode(session) + b"\n")
             count += 1
+        return count
+
+    with whole_file(target) as temporary:
+        if target.suffix in _PACKED:
+            return _write_packed(write_to, temporary, target, header)
+        return _write_plain(write_to, temporary, header)
+
+
+def _write_plain(write_to: Callable[[IO[bytes]], int], temporary: Path, header: Callable[[], bytes]) -> int:
+    """Write the header as it is now and the sessions; over again only if the header is another at their end."""
+    first = header()
+    with temporary.open("w+b") as body:
+        body.write(first)
+        count = write_to(body)
+        last = header()
+        if last != first:
+            body.seek(len(first))
+            temporary.unlink()
+            with temporary.open("wb") as sink:
+                sink.write(last)
+                shutil.copyfileobj(body, sink, 1 << 20)
+    return count
+
+
+def _write_packed(
+    write_to: Callable[[IO[bytes]], int], temporary: Path, target: Path, header: Callable[[], bytes]
+) -> int:
+    with tempfile.TemporaryFile(dir=target.parent) as body:
+        count = write_to(body)
         body.seek(0)
         with _compressed(temporary, target.suffix) as sink:
-            sink.write(encoder.encode(header_of(log, source_format, notes)) + b"\n")
+            sink.write(header())
             shutil.copyfileobj(body, sink, 1 << 20)
     return count
 
@@ -104,8 +140,6 @@ def _compressed(path: Path, suffix: str) -> Iterator[IO[bytes]]:
         if suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
                 yield cast("IO[bytes]", packed)
-        elif suffix == ".zst":
+        else:
             with zstandard.ZstdCompressor().stream_writer(raw) as packed:
                 yield packed
-        else:
-            yield raw

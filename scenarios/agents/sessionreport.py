@@ -14,8 +14,8 @@ from simulator.gateconfig import Check, GateConfig
 from simulator.metrics import describe, paid_s
 from simulator.replay import Replay
 from simulator.sessiontime import session_times
-from simulator.workload import NO_PARENT, Workload
-from traces.model import SOLVED
+from simulator.solved import solved_tasks, task_of_session
+from simulator.workload import Workload
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -91,20 +91,6 @@ def session_reports(asked: Asked, gate: GateConfig | None, seed: int) -> list[Se
     return [_report(replay, asked, gate, seed) for replay in replays]
 
 
-def task_of_session(workload: Workload) -> I64:
-    """For each session the one that a user started and that led to it; itself if a user started it."""
-    owner = np.where(
-        workload.session_parent == NO_PARENT,
-        np.arange(workload.n_sessions),
-        workload.turn_session[np.maximum(workload.session_parent, 0)],
-    )
-    while True:
-        further = owner[owner]
-        if np.array_equal(further, owner):
-            return owner
-        owner = further
-
-
 def _report(replay: Replay, asked: Asked, gate: GateConfig | None, seed: int) -> SessionReport:
     workload = asked.workload
     usd_per_s = asked.platform.gpu_usd_per_s
@@ -116,7 +102,7 @@ def _report(replay: Replay, asked: Asked, gate: GateConfig | None, seed: int) ->
         sessions=_figures(replay, workload, own, usd_per_s),
         tasks=_figures(replay, workload, task, usd_per_s),
         gate=_gate(replay, workload, usd_per_s) if gate is not None else None,
-        cost=_cost(replay, workload, task, usd_per_s),
+        cost=_cost(replay, workload, usd_per_s),
         quality=asked.answer.quality,
     )
 
@@ -171,25 +157,19 @@ def _gate(replay: Replay, workload: Workload, usd_per_s: float) -> GateFigures:
     )
 
 
-def _cost(replay: Replay, workload: Workload, task: I64, usd_per_s: float) -> UnitCost:
+def _cost(replay: Replay, workload: Workload, usd_per_s: float) -> UnitCost:
     done = replay.done
     total_s = float(paid_s(replay, workload)[done].sum())
     accepted = np.bincount(workload.attempt_turn, done & ~workload.attempt_rejected, workload.n_turns) > 0
-    passed = accepted if workload.draws is None else accepted & ~workload.draws.given_up
-    owner = task[workload.turn_session]
-    failures = np.bincount(owner, ~passed, workload.n_sessions)
-    tasks = np.unique(owner)
-    reward = workload.session_reward[tasks]
-    known = int(np.count_nonzero(~np.isnan(reward)))
-    through = failures[tasks] == 0
-    solved = int(np.count_nonzero(through & (reward >= SOLVED) if known else through))
+    found = solved_tasks(replay, workload)
+    solved = found.solved
     turns = int(accepted.sum())
     return UnitCost(
         accepted_turns=turns,
         gpu_s_per_accepted_turn=total_s / turns if turns else None,
         usd_per_accepted_turn=total_s * usd_per_s / turns if turns else None,
         solved_tasks=solved,
-        tasks_with_outcome=known,
+        tasks_with_outcome=found.with_outcome,
         gpu_s_per_solved_task=total_s / solved if solved else None,
         usd_per_solved_task=total_s * usd_per_s / solved if solved else None,
     )

@@ -30,7 +30,7 @@ def blocks(answer: Answer) -> list[Block]:
     """The tables of *answer*, those that it has."""
     found = [
         _figures(answer, "figures-latency", "Latency and throughput", _latency(answer)),
-        _figures(answer, "figures-cost", "Cost", _COST),
+        _figures(answer, "figures-cost", "Cost", [*_COST, *(_SOLVED if answer.replay.cost.tasks_with_outcome else ())]),
         _figures(answer, "figures-load", "Load", _LOAD),
         replace(_figures(answer, "figures-further", "Cost", _further()), title="Further figures"),
     ]
@@ -116,6 +116,17 @@ def _further() -> list[tuple[str, Figure, str | None]]:
 
 def _metric(one: Metric) -> Figure:
     return lambda run: one.shown(run.metrics.get(one.name))
+
+
+def _per_solved(run: RunSummary) -> float | None:
+    usd = run.cost.solved_task_usd
+    return None if usd is None else usd * 1e3
+
+
+_SOLVED: list[tuple[str, Figure, str | None]] = [
+    ("tasks solved, as recorded", lambda run: run.cost.solved_tasks, None),
+    ("USD per 1,000 solved tasks, failures in it", _per_solved, None),
+]
 
 
 _COST: list[tuple[str, Figure, str | None]] = [

@@ -36,6 +36,7 @@ from simulator.metrics import (
 )
 from simulator.replay import Replay
 from simulator.replicalog import time_weighted
+from simulator.solved import solved_tasks
 from simulator.weighted import Weighted
 from simulator.window import Window, window
 from simulator.workload import Workload
@@ -86,6 +87,12 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     provisioned_usd: float
     utilization: float
     """busy seconds / wall seconds."""
+    tasks_with_outcome: int = 0
+    """Tasks whose outcome the recording has."""
+    solved_tasks: int = 0
+    """Tasks of which every turn was accepted; where the recording has outcomes, those of them that it calls solved."""
+    solved_task_usd: float | None = None
+    """All attributed cost, failures in it, per solved task."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,6 +266,7 @@ def _cost(replay: Replay, workload: Workload, platform: Platform, accepted_turns
     total = float(paid_s(replay, workload)[done].sum())
     usd = usd_per_s(replay, platform)
     provisioned_s = replay.duration_s * len(replay.replicas)
+    tasks = solved_tasks(replay, workload)
     return Cost(
         accepted_turns=accepted_turns,
         sessions=workload.n_sessions,
@@ -274,4 +282,7 @@ def _cost(replay: Replay, workload: Workload, platform: Platform, accepted_turns
         attributed_usd=total * usd,
         provisioned_usd=provisioned_s * usd,
         utilization=replay.busy_s / max(provisioned_s, 1e-12),
+        tasks_with_outcome=tasks.with_outcome,
+        solved_tasks=tasks.solved,
+        solved_task_usd=total * usd / tasks.solved if tasks.solved else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -62,16 +62,27 @@ class Source:
     """Uniform numbers of one place in the generated trace, whatever is generated before it."""
 
     def __init__(self, seed: int, *names: str | int) -> None:
-        self._key = np.array([rng.key(seed, *names)], np.uint64)
+        self._key = rng.key(seed, *names)
         self._used = 0
         self._left: list[float] = []
+
+    @classmethod
+    def many(cls, seed: int, places: Sequence[tuple[str | int, ...]]) -> list[Source]:
+        """The sources of *places*, whose first numbers are drawn together: far faster than one by one."""
+        found = [cls(seed, *names) for names in places]
+        if not found:
+            return found
+        first = rng.uniform(np.array([[one._key] for one in found], np.uint64), np.arange(_BATCH, dtype=np.uint64))
+        for one, numbers in zip(found, first.tolist(), strict=True):
+            one._used, one._left = _BATCH, numbers
+        return found
 
     def unit(self) -> float:
         """The next number in [0, 1)."""
         if not self._left:
             places = np.arange(self._used, self._used + _BATCH, dtype=np.uint64)
             self._used += _BATCH
-            self._left = rng.uniform(self._key, places).tolist()
+            self._left = rng.uniform(np.array([self._key], np.uint64), places).tolist()
         return self._left.pop()
 
     def below(self, count: int) -> int:
@@ -80,4 +91,7 @@ class Source:
 
     def length(self, lengths: Empirical | None) -> int:
         """A length in tokens; 0 where no length was ever seen."""
-        return 0 if lengths is None else int(lengths.at(self.unit()))
+        if lengths is None:
+            return 0
+        values = lengths.values
+        return int(values[int(self.unit() * len(values))])

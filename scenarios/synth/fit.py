@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +67,7 @@ class Fitter:
             last_tool = turn.tools[-1] if turn.tools else ""
             for key, tokens in turn.lengths:
                 self._block_tokens[style + key].append(tokens)
+                self._block_tokens[f"{style}{phase}|{key}"].append(tokens)
         self._prompts.add(session, self._tools, style)
 
     def model(self) -> SynthModel:
@@ -87,7 +88,8 @@ class Fitter:
                 if (found := Empirical.of(lengths)) is not None
             },
             attempts=Choice.of(dict(sorted(self._attempts.items()))),
-            later_user_tokens=Empirical.of(self._prompts.later_user),
+            second_user_tokens=Empirical.of(self._prompts.second_user),
+            later_user_tokens=Empirical.of(self._prompts.later_user or self._prompts.second_user),
             reset_share=len(self._prompts.resets) / max(1, self._prompts.continued),
             reset_tokens=Empirical.of(self._prompts.resets),
             user_wait_s=Empirical.of(self._user_waits),
@@ -153,14 +155,16 @@ def fit(sessions: Iterable[Session], tokenizer: Tokenizer, raw_family: str | Non
     return fitter.model()
 
 
-def _style(turns: Iterable[_Seen]) -> str:
-    """What sessions have in common that write in one way: which kinds of blocks they hold at all.
+def _style(turns: Sequence[_Seen]) -> str:
+    """What sessions of one kind have in common: which kinds of blocks they hold at all, and about how many turns.
 
-    A recording may mix agents that call tools with others that write actions in prose, or chat.
+    A recording may mix agents that call tools with others that write actions in prose, or chat; and long sessions are
+    about other things than short ones. Lengths of sessions are told apart by powers of two.
     """
     codes = {code for turn in turns for code in turn.codes}
     kinds = [("c", CALL), ("a", RUN), ("r", "R")]
-    return "".join(letter for letter, kind in kinds if any(code.startswith(kind) for code in codes)) + "/"
+    letters = "".join(letter for letter, kind in kinds if any(code.startswith(kind) for code in codes))
+    return f"{letters}{len(turns).bit_length()}/"
 
 
 def _start(session: Session) -> float | None:

@@ -29,6 +29,8 @@ class PromptFit:
         self._tokenizer = tokenizer
         self.heads: dict[bool, Counter[HeadKey]] = {False: Counter(), True: Counter()}
         self.first_user: dict[bool, list[int]] = {False: [], True: []}
+        self.second_user: list[int] = []
+        """What users add after the first turn, and later."""
         self.later_user: list[int] = []
         self.resets: list[int] = []
         self._head_tokens: dict[str, int] = {}
@@ -48,20 +50,28 @@ class PromptFit:
         self.first_user[sub].append(sum(lengths[at] for at in first if at not in system))
         before: Sequence[int] = first
         seen = set(first)
+        said = self.second_user
         for previous, turn in pairwise(session.turns):
             places = _places(turn)
             self.continued += 1
             if tuple(places[: len(before)]) != tuple(before):
                 self.resets.append(sum(lengths[at] for at in places if at not in system))
             runs = tools.runs_of.get((session.id, previous.id), ())
-            self._added(session, [at for at in places if at not in seen], lengths, tools, runs)
+            self._added(session, [at for at in places if at not in seen], lengths, tools, runs, said)
+            said = self.later_user
             seen.update(places)
             before = places
 
     def _added(
-        self, session: Session, places: Sequence[int], lengths: Sequence[int], tools: ToolFits, runs: Sequence[str]
+        self,
+        session: Session,
+        places: Sequence[int],
+        lengths: Sequence[int],
+        tools: ToolFits,
+        runs: Sequence[str],
+        said: list[int],
     ) -> None:
-        """Count what a turn's prompt adds; what follows *runs* is their results, whoever's message it is."""
+        """Count what a turn's prompt adds, to *said* if by a user; what follows *runs* is results, whoever's it is."""
         spoken = 0
         left = list(runs)
         for at in places:
@@ -76,13 +86,14 @@ class PromptFit:
         if spoken and left:
             tools.add_result(left[0], spoken)
         elif spoken:
-            self.later_user.append(spoken)
+            said.append(spoken)
 
     def _add_lengths(self, session: Session, tools: ToolFits, style: str, *, sub: bool) -> None:
         """Prompts known by length: what a turn adds beyond the output before it is a tool's result or a user's."""
         self.heads[sub][HeadKey("", 0, (), hidden=False, style=style)] += 1
         sizes = [turn.prompt.tokens if isinstance(turn.prompt, LengthPrompt) else 0 for turn in session.turns]
         self.first_user[sub].append(sizes[0])
+        said = self.second_user
         for turn, size, following in zip(session.turns, sizes, sizes[1:], strict=False):
             self.continued += 1
             usage = turn.final.usage
@@ -93,7 +104,8 @@ class PromptFit:
             elif turn.tool_waits:
                 tools.add_result(turn.tool_waits[0].name, added)
             elif added:
-                self.later_user.append(added)
+                said.append(added)
+            said = self.later_user
 
     def _head(self, session: Session, system: Iterable[int], lengths: Sequence[int], style: str) -> HeadKey:
         names = tuple(tool.name for tool in session.tools)

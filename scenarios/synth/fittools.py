@@ -10,7 +10,7 @@ import orjson
 from scenarios.synth.empirical import Empirical
 from scenarios.synth.fitvalues import ValueFit
 from scenarios.synth.model import ToolModel
-from scenarios.synth.schemas import prose_of, structure
+from scenarios.synth.schemas import structure
 from scenarios.synth.words import Vocabulary
 from tokenclass.formats.schema import Tools
 from tokenclass.tokenizers import Tokenizer
@@ -81,11 +81,10 @@ class ToolFits:
     def _model(self, name: str, vocabulary: Vocabulary, spawned: int, pooled: Empirical | None) -> ToolModel:
         calls = max(1, self._calls[name])
         spec = self._specs.get(name, ToolSpec(name=name))
-        prose = [spec.description, *prose_of(spec.parameters)]
         return ToolModel(
             name=name,
             schema=structure(spec.parameters, vocabulary),
-            description_tokens=sum(len(self._tokenizer.encode(text)) for text in prose if text),
+            description_tokens=len(self._tokenizer.encode(spec.description)),
             arguments=self._fit_of(name).model(vocabulary),
             compact_share=self._compact[name] / calls,
             free_form_share=len(self._free[name]) / calls,

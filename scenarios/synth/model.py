@@ -44,7 +44,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool: its schema without prose, how it is called, how long it runs and what it returns."""
+    """A tool: its schema without its prose, how it is called, how long it runs and what it returns."""
 
     name: str
     schema: dict[str, Any]
@@ -92,9 +92,12 @@ class SynthModel(msgspec.Struct, frozen=True, kw_only=True):
     skeletons: dict[str, Choice]
     """Blocks of a turn by style and what came before: `style phase|last tool`, or `style phase` alone."""
     block_tokens: dict[str, Empirical]
-    """Lengths by style of reasoning (R), prose (F) and opaque blocks, `+` with a tool after them, `-` without."""
+    """Lengths by style of reasoning (R), prose (F) and opaque blocks, `+` with a tool after them, `-` without:
+    `style phase|code` of first, inner and last turns, or `style code` of all."""
     attempts: Choice
     """Draws of a turn, the last one accepted."""
+    second_user_tokens: Empirical | None = None
+    """What users add after the first turn; None: as later."""
     later_user_tokens: Empirical | None
     reset_share: float
     """Turns whose prompt does not continue the one before (compaction)."""

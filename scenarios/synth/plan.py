@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from scenarios.synth.empirical import Choice, Source
+import msgspec
+
+from scenarios.synth.empirical import Choice, Empirical, Source
 from scenarios.synth.fit import INNER, LAST, START
 from scenarios.synth.model import CALL, OPAQUE, RUN, SEPARATOR, Head, SessionKind, SynthModel, ToolModel
 
+_GROUP = 64
+"""Sessions whose first random numbers are drawn together."""
+_SCALED = frozenset({"R", "F", f"{OPAQUE}R", f"{OPAQUE}F"})
 MAX_SPAWN_DEPTH = 2
 """Sub-agents of sub-agents are started, theirs are not."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBlock:
+class PlannedBlock(msgspec.Struct, frozen=True):
     """A block of an output: its code (R, F, call:NAME, opaque:LABEL) and length in tokens; calls have none."""
 
     code: str
     tokens: int
 
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a tool call."""
+        return not self.tokens
 
-@dataclass(frozen=True, slots=True)
-class PlannedTurn:
+
+class PlannedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn: its blocks per attempt, and how its prompt goes on from the one before."""
 
     attempts: tuple[tuple[PlannedBlock, ...], ...]
@@ -37,8 +45,7 @@ class PlannedTurn:
     """Length of the history that replaces the one before this turn; None: it goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSession:
+class PlannedSession(msgspec.Struct, frozen=True):
     """One session; its sub-agents are plans of their own that name it as *parent*."""
 
     id: str
@@ -51,6 +58,22 @@ class PlannedSession:
     """Session and turn number that started it."""
 
 
+class _Part(NamedTuple):
+    """A block of a skeleton: a call, or a code whose length is drawn from *lengths*."""
+
+    call: PlannedBlock | None
+    code: str
+    lengths: Empirical | None
+    scale: float
+
+
+class _Shape(NamedTuple):
+    """What a turn with one skeleton consists of, and the tools that run after it."""
+
+    parts: tuple[_Part, ...]
+    calls: tuple[str, ...]
+
+
 class Planner:
     """Plans sessions of *model*; *scale* multiplies the lengths of reasoning and prose."""
 
@@ -59,24 +82,41 @@ class Planner:
         self._seed = seed
         self._scale = scale
         self._tools: dict[str, ToolModel] = {tool.name: tool for tool in model.tools}
-        self._parsed: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._choices: dict[tuple[str, str, str], Choice] = {}
+        self._shapes: dict[tuple[str, str, str], _Shape] = {}
+        self._heads = {
+            sub: Choice.of({str(at): head.weight for at, head in enumerate(kind.heads)})
+            for sub, kind in ((False, model.root), (True, model.sub))
+            if kind is not None
+        }
 
     def sessions(self, count: int) -> Iterator[PlannedSession]:
         """*count* root sessions, each followed by the sub-agents that it starts."""
-        start_s = 0.0 if self._model.gap_s is not None else None
-        for number in range(count):
-            if start_s is not None and number and self._model.gap_s is not None:
-                gap = Source(self._seed, "synth", number, "gap").unit()
-                start_s += self._model.gap_s.at(gap)
-            yield from self._with_children(f"s{number:07d}", self._model.root, None, start_s, 0)
+        gap_s = self._model.gap_s
+        start_s = 0.0 if gap_s is not None else None
+        for first in range(0, count, _GROUP):
+            numbers = range(first, min(first + _GROUP, count))
+            names = [f"s{number:07d}" for number in numbers]
+            sources = Source.many(self._seed, [("synth", name) for name in names])
+            gaps = Source.many(self._seed, [("synth", number, "gap") for number in numbers if gap_s is not None])
+            for at, (number, name, source) in enumerate(zip(numbers, names, sources, strict=True)):
+                if start_s is not None and gap_s is not None and number:
+                    start_s += gap_s.at(gaps[at].unit())
+                yield from self._with_children(name, self._model.root, None, start_s, 0, source)
 
     def _with_children(
-        self, name: str, kind: SessionKind, parent: tuple[str, int] | None, start_s: float | None, depth: int
+        self,
+        name: str,
+        kind: SessionKind,
+        parent: tuple[str, int] | None,
+        start_s: float | None,
+        depth: int,
+        source: Source,
     ) -> Iterator[PlannedSession]:
-        source = Source(self._seed, "synth", name)
         plan = self._session(name, kind, parent, start_s, source)
         yield plan
-        if self._model.sub is None or depth >= MAX_SPAWN_DEPTH:
+        sub = self._model.sub
+        if sub is None or depth >= MAX_SPAWN_DEPTH:
             return
         spawned = 0
         for at, turn in enumerate(plan.turns):
@@ -84,13 +124,14 @@ class Planner:
                 share = self._tools[tool].spawn_share
                 if share and source.unit() < share:
                     spawned += 1
-                    yield from self._with_children(f"{name}.{spawned}", self._model.sub, (name, at), None, depth + 1)
+                    child = f"{name}.{spawned}"
+                    own = Source(self._seed, "synth", child)
+                    yield from self._with_children(child, sub, (name, at), None, depth + 1, own)
 
     def _session(
         self, name: str, kind: SessionKind, parent: tuple[str, int] | None, start_s: float | None, source: Source
     ) -> PlannedSession:
-        weights = Choice.of({str(at): head.weight for at, head in enumerate(kind.heads)})
-        number = int(weights.at(source.unit()))
+        number = int(self._heads[parent is not None].at(source.unit()))
         style = kind.heads[number].style
         count = max(1, source.length(kind.turns_by_style.get(style, kind.turns)))
         turns = []
@@ -105,13 +146,9 @@ class Planner:
 
     def _turn(self, style: str, phase: str, last_tool: str, source: Source) -> PlannedTurn:
         model = self._model
-        places = [f"{style}{phase}|{last_tool}", *(f"{style}{one}" for one in (phase, INNER, START))]
-        skeletons = next((model.skeletons[place] for place in places if place in model.skeletons), None)
-        if skeletons is None:
-            skeletons = next(iter(model.skeletons.values()))
-        codes, calls = self._codes(skeletons.at(source.unit()))
+        parts, calls = self._shape(style, phase, self._skeletons(style, phase, last_tool).at(source.unit()))
         draws = int(model.attempts.at(source.unit()))
-        attempts = tuple(self._blocks(codes, source, style, with_call=bool(calls)) for _ in range(draws))
+        attempts = tuple([_blocks(parts, source) for _ in range(draws)])
         waits: list[float | None] = []
         results = []
         for name in calls:
@@ -121,36 +158,51 @@ class Planner:
             results.append(source.length(tool.result_tokens))
         reset = phase != START and model.reset_tokens is not None and source.unit() < model.reset_share
         user_wait_s = model.user_wait_s.at(source.unit()) if model.user_wait_s is not None and not calls else None
+        said = model.second_user_tokens if phase == START else model.later_user_tokens
         return PlannedTurn(
             attempts=attempts,
             calls=calls,
             waits_s=tuple(waits),
             result_tokens=tuple(results),
-            user_tokens=0 if calls else max(1, source.length(model.later_user_tokens)),
+            user_tokens=0 if calls else max(1, source.length(said or model.later_user_tokens)),
             user_wait_s=user_wait_s,
             reset_tokens=source.length(model.reset_tokens) if reset else None,
         )
 
-    def _codes(self, skeleton: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The blocks of a skeleton, and the tools that run after it."""
-        found = self._parsed.get(skeleton)
+    def _skeletons(self, style: str, phase: str, last_tool: str) -> Choice:
+        """What a turn may consist of, by the nearest place that the source had."""
+        found = self._choices.get((style, phase, last_tool))
         if found is None:
-            codes = tuple(code for code in skeleton.split(SEPARATOR) if code)
-            calls = tuple(code.partition(":")[2] for code in codes if code.startswith((CALL, RUN)))
-            found = self._parsed[skeleton] = (codes, calls)
+            known = self._model.skeletons
+            places = [f"{style}{phase}|{last_tool}", *(f"{style}{one}" for one in (phase, INNER, START))]
+            place = next((place for place in places if place in known), next(iter(known)))
+            found = self._choices[style, phase, last_tool] = known[place]
         return found
 
-    def _blocks(
-        self, codes: tuple[str, ...], source: Source, style: str, *, with_call: bool
-    ) -> tuple[PlannedBlock, ...]:
-        sign = "+" if with_call else "-"
-        blocks = []
-        for code in codes:
-            tokens = 0
-            if not code.startswith(CALL):
-                tokens = source.length(self._model.block_tokens.get(f"{style}{code}{sign}"))
-                if code in ("R", "F", f"{OPAQUE}R", f"{OPAQUE}F"):
-                    tokens = round(tokens * self._scale)
-            if tokens or code.startswith(CALL):
-                blocks.append(PlannedBlock(code, tokens))
-        return tuple(blocks)
+    def _shape(self, style: str, phase: str, skeleton: str) -> _Shape:
+        found = self._shapes.get((style, phase, skeleton))
+        if found is None:
+            codes = [code for code in skeleton.split(SEPARATOR) if code]
+            calls = tuple(code.partition(":")[2] for code in codes if code.startswith((CALL, RUN)))
+            sign = "+" if calls else "-"
+            parts = tuple(self._part(code, style, phase, sign) for code in codes)
+            found = self._shapes[style, phase, skeleton] = _Shape(parts, calls)
+        return found
+
+    def _part(self, code: str, style: str, phase: str, sign: str) -> _Part:
+        if code.startswith(CALL):
+            return _Part(PlannedBlock(code, 0), code, None, 1.0)
+        known = self._model.block_tokens
+        places = (f"{style}{phase}|{code}{sign}", f"{style}{code}{sign}")
+        lengths = next((known[place] for place in places if place in known), None)
+        return _Part(None, code, lengths, self._scale if code in _SCALED else 1.0)
+
+
+def _blocks(parts: tuple[_Part, ...], source: Source) -> tuple[PlannedBlock, ...]:
+    blocks = []
+    for call, code, lengths, scale in parts:
+        if call is not None:
+            blocks.append(call)
+        elif tokens := round(source.length(lengths) * scale):
+            blocks.append(PlannedBlock(code, tokens))
+    return tuple(blocks)

@@ -15,14 +15,12 @@ from scenarios.options.replay import ReplayOptions
 from scenarios.recordings.recording import known_format, open_recording, session_tagger
 from scenarios.synth.declared import Declared, declared_model
 from scenarios.synth.fit import Fitter
-from scenarios.synth.lengths import BLOCK_TOKENS, LengthWriter
+from scenarios.synth.lengths import BLOCK_TOKENS
 from scenarios.synth.model import SynthModel
 from scenarios.synth.neutral import neutral
-from scenarios.synth.plan import Planner
 from scenarios.synth.report import Compared, Features, compare, features
 from scenarios.synth.saving import checked_options, saving_curve
-from scenarios.synth.target import scale_for
-from scenarios.synth.texts import TextWriter
+from scenarios.synth.target import NEAR, Traffic, scale_for, schema_share
 from scenarios.synth.words import Vocabulary
 from tokenclass.layout import Layout
 from tokenclass.tokenizers import load_tokenizer
@@ -31,9 +29,7 @@ from traces.readlog import ReadLog
 from traces.store import write_trace
 
 REPORT_SESSIONS = 1000
-"""Synthetic sessions that the report compares with the source."""
-SHARE_SESSIONS = 400
-"""Synthetic sessions that w_S is counted on where there is no source to compare with."""
+"""Synthetic sessions that the report looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +72,6 @@ def synthesize(
     """
     replay = checked_options(options.replay) if options.target_w_S is not None else None
     tokenizer = load_tokenizer(read.tokenizer)
-    layout = Layout.named(read.tool_call_format)
     vocabulary = Vocabulary(tokenizer)
     source: Features = {}
     sha256 = None
@@ -86,32 +81,33 @@ def synthesize(
         model = declared_model(options.declared, vocabulary)
     if options.neutral_names:
         model = neutral(model)
-    scale = 1.0
-    if options.target_w_S is not None:
-        scale = scale_for(model, options.target_w_S, vocabulary, tokenizer, layout, options.seed)
-
-    def sessions() -> Iterator[Session]:
-        plans = Planner(model, options.seed, scale).sessions(options.sessions)
-        if options.lengths_only:
-            return LengthWriter(model, vocabulary, tokenizer, layout, options.seed).sessions(plans)
-        return TextWriter(model, vocabulary, options.seed).sessions(plans)
-
+    traffic = Traffic(
+        model=model,
+        vocabulary=vocabulary,
+        tokenizer=tokenizer,
+        layout=Layout.named(read.tool_call_format),
+        seed=options.seed,
+        sessions=options.sessions,
+        lengths_only=options.lengths_only,
+    )
+    scale = 1.0 if options.target_w_S is None else scale_for(traffic, options.target_w_S)
     turns = _Turns()
     notes = _notes(options)
-    count = write_trace(turns.counting(sessions(), progress), target, ReadLog(), "simtool synth", notes)
-    tagger = session_tagger(read)
-    looked_at = islice(sessions(), REPORT_SESSIONS if options.paths else SHARE_SESSIONS)
-    found = features(map(tagger.tag, looked_at))
-    shares = found.get("w_S of a session", [])
+    written = turns.counting(traffic.written(scale), progress)
+    count = write_trace(written, target, ReadLog(), "simtool synth", notes)
+    found: Features = {}
+    if options.paths or not options.lengths_only:
+        found = features(map(session_tagger(read).tag, islice(traffic.written(scale), REPORT_SESSIONS)))
+    share = _pooled_w_S(found) if found else schema_share(traffic, scale)
     return SynthReport(
         sessions=count,
         turns=turns.count,
-        w_S=_pooled_w_S(found) if shares else None,
+        w_S=share,
         non_schema_scale=scale,
-        saving=saving_curve(sessions(), read, replay) if replay is not None else None,
+        saving=saving_curve(traffic.written(scale), read, replay) if replay is not None else None,
         source_sha256=sha256,
         compared=compare(source, found),
-        notes=notes,
+        notes=[*notes, *_missed(options, share)],
     )
 
 
@@ -144,9 +140,20 @@ def _fitted(options: SynthOptions, read: ReadOptions) -> tuple[SynthModel, Featu
     return fitter.model(), source, recording.sha256
 
 
-def _pooled_w_S(found: Features) -> float:
-    totals = {name: sum(found.get(f"{name} span tokens", [])) for name in ("S", "R", "F")}
-    return totals["S"] / max(1.0, sum(totals.values()))
+def _missed(options: SynthOptions, share: float | None) -> Iterator[str]:
+    """Why the share that was found is not the one wanted."""
+    if options.target_w_S is None or share is None or abs(share - options.target_w_S) <= NEAR:
+        return
+    reason = f"the first {REPORT_SESSIONS} sessions are looked at, more were scaled together"
+    if options.sessions <= REPORT_SESSIONS:
+        reason = "lengths are whole tokens, and these sessions are few or their calls bound it"
+    yield f"w_S is {abs(share - options.target_w_S) * 100:.1f} points off --target-w-s: {reason}"
+
+
+def _pooled_w_S(found: Features) -> float | None:
+    spans = {name: found.get(f"{name} span tokens") for name in ("S", "R", "F")}
+    totals = {name: sum(span.values) if span is not None else 0.0 for name, span in spans.items()}
+    return totals["S"] / sum(totals.values()) if any(totals.values()) else None
 
 
 def _notes(options: SynthOptions) -> list[str]:

@@ -47,6 +47,7 @@ class TextWriter:
 
     def _session(self, plan: PlannedSession) -> Session:
         source = Source(self._seed, "synth", plan.id, "text")
+        calling = self._calling(plan)
         pool = MessagePool()
         head = self._head(plan.head, plan.head_number, sub=plan.parent is not None)
         history = [*head, self._user(source, plan.first_user_tokens)]
@@ -56,7 +57,8 @@ class TextWriter:
                 history = [*head, self._user(source, planned.reset_tokens)]
             prompt = pool.prompt(history)
             attempts = tuple(
-                self._attempt(planned, at, f"{plan.id}/{number}", source) for at in range(len(planned.attempts))
+                self._attempt(planned, at, f"{plan.id}/{number}", source, calling)
+                for at in range(len(planned.attempts))
             )
             calls = [block for block in attempts[-1].output if isinstance(block, ToolCallBlock)]
             history += [Message(role="assistant", blocks=attempts[-1].output), *self._answers(planned, calls, source)]
@@ -80,16 +82,28 @@ class TextWriter:
             start_s=plan.start_s,
         )
 
-    def _attempt(self, planned: PlannedTurn, number: int, place: str, source: Source) -> Attempt:
+    def calls(self, plan: PlannedSession) -> Iterator[list[list[ToolCallBlock]]]:
+        """The calls of each attempt, turn by turn, as the session of *plan* has them."""
+        calling = self._calling(plan)
+        for turn in plan.turns:
+            yield [[self._call(one, calling, "") for one in blocks if one.is_call] for blocks in turn.attempts]
+
+    def _calling(self, plan: PlannedSession) -> Source:
+        """What calls are drawn from, alone: the length of what is said around them does not change them."""
+        return Source(self._seed, "synth", plan.id, "calls")
+
+    def _attempt(self, planned: PlannedTurn, number: int, place: str, source: Source, calling: Source) -> Attempt:
         blocks: list[Block] = []
         for at, block in enumerate(planned.attempts[number]):
-            blocks.append(self._block(block, source, f"{place}/{number}/{at}"))
+            name = f"{place}/{number}/{at}"
+            blocks.append(self._call(block, calling, name) if block.is_call else self._block(block, source, name))
         last = number + 1 == len(planned.attempts)
         return Attempt(output=tuple(blocks), verdict=Verdict.ACCEPTED if last else Verdict.REJECTED)
 
+    def _call(self, block: PlannedBlock, source: Source, call_id: str) -> ToolCallBlock:
+        return call(self._tools[block.code.removeprefix(CALL)], self._vocabulary, source, call_id)
+
     def _block(self, block: PlannedBlock, source: Source, call_id: str) -> Block:
-        if block.code.startswith(CALL):
-            return call(self._tools[block.code.removeprefix(CALL)], self._vocabulary, source, call_id)
         if block.code.startswith(OPAQUE):
             return OpaqueBlock(tokens=block.tokens, label=block.code.removeprefix(OPAQUE) or None, key=call_id)
         text = self._vocabulary.prose(source, block.tokens)

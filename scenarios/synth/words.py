@@ -50,6 +50,10 @@ class Vocabulary:
         ends = self._tokenizer.encode(text).ends
         return text[: int(ends[min(tokens, len(ends)) - 1])]
 
+    def described(self, text: str) -> str:
+        """Invented words of the length of *text*, the same wherever it stands."""
+        return self.prose(Source(0, "described", text), len(self._tokenizer.encode(text)))
+
     def stand_in(self, listed: str) -> str:
         """The invented word that stands for the value *listed* by a schema, the same wherever it is listed."""
         return self.words[rng.key(0, listed, "stand-in") % len(self.words)]

@@ -56,6 +56,21 @@ def test_fitted_traffic_has_the_shares_of_tau_bench(tmp_path: Path) -> None:
         assert rows[name].ks_statistic < 0.15, name
 
 
+def test_traffic_fitted_to_tau_bench_cannot_be_told_from_it(tmp_path: Path) -> None:
+    """Long sessions there are about other tools than short ones, and first replies are short."""
+    options = SynthOptions(paths=files("tau-bench"), sessions=1000, lengths_only=True)
+    report = synthesize(options, ReadOptions(skip_invalid=True), tmp_path / "out.jsonl")
+    for row in report.compared:
+        assert row.ks_p > 0.05, row
+
+
+@pytest.mark.parametrize("share", [0.25, 0.6])
+def test_the_schema_share_of_tau_bench_goes_where_it_is_sent(share: float, tmp_path: Path) -> None:
+    options = SynthOptions(paths=files("tau-bench"), sessions=60, target_w_S=share)
+    report = synthesize(options, ReadOptions(skip_invalid=True), tmp_path / "out.jsonl")
+    assert report.w_S == pytest.approx(share, abs=0.005)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -13,6 +13,7 @@ from scenarios.agents.sessionreport import session_reports
 from scenarios.ask import ask
 from scenarios.options.read import ReadOptions
 from scenarios.options.replay import ReplayOptions
+from scenarios.report.tables import blocks
 from simulator.gateconfig import GateConfig, GiveUp
 from simulator.metrics import paid_s
 from tests.shared import TRACES
@@ -74,6 +75,10 @@ def test_a_solved_task_is_one_that_the_recording_calls_solved() -> None:
     assert (cost.tasks_with_outcome, cost.solved_tasks) == (200, 84)
     total = float(paid_s(asked.replay, asked.workload)[asked.replay.done].sum())
     assert cost.gpu_s_per_solved_task == pytest.approx(total / 84)
+    whole = asked.answer.replay.cost
+    assert (whole.tasks_with_outcome, whole.solved_tasks) == (200, 84)
+    assert whole.solved_task_usd == pytest.approx(cost.usd_per_solved_task)
+    assert any("tasks solved, as recorded" in str(block.table.rows) for block in blocks(asked.answer))
     gate = GateConfig(pass_call=0.5, pass_answer=0.9, max_draws=2, give_up=GiveUp.END)
     gated = session_reports(ask([str(TAU)], ReadOptions(), ReplayOptions(gate=gate)), gate, 0)[0].cost
     assert 0 < gated.solved_tasks < 84

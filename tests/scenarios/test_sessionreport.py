@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scenarios.agents.sessionreport import session_reports, task_of_session
+from scenarios.agents.sessionreport import session_reports
 from scenarios.ask import ask
 from scenarios.options.read import ReadOptions
 from scenarios.options.replay import LoadOptions, OptionError, ReplayOptions
 from simulator.gateconfig import GateConfig, GiveUp
 from simulator.metrics import attributed_s, paid_s
+from simulator.solved import task_of_session
 from simulator.workload import NO_PARENT
 from tests.shared import AGENT_LOOP
 

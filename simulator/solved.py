@@ -1,0 +1,52 @@
+"""Which tasks a replay solved: what their users asked for, as the recording's own evaluation has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.replay import Replay
+from simulator.workload import NO_PARENT, Workload
+from traces.model import SOLVED
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Counts of tasks."""
+
+    tasks: int
+    with_outcome: int
+    """Those whose outcome the recording has."""
+    solved: int
+    """Of every turn accepted (none given up, refused or abandoned), and recorded as solved where any outcome is."""
+
+
+def task_of_session(workload: Workload) -> I64:
+    """For each session the one that a user started and that led to it; itself if a user started it."""
+    owner = np.where(
+        workload.session_parent == NO_PARENT,
+        np.arange(workload.n_sessions),
+        workload.turn_session[np.maximum(workload.session_parent, 0)],
+    )
+    while True:
+        further = owner[owner]
+        if np.array_equal(further, owner):
+            return owner
+        owner = further
+
+
+def solved_tasks(replay: Replay, workload: Workload) -> Solved:
+    """The tasks of *workload* that *replay* solved. Sub-agents belong to the task of the session that started them."""
+    accepted = np.bincount(workload.attempt_turn, replay.done & ~workload.attempt_rejected, workload.n_turns) > 0
+    passed = accepted if workload.draws is None else accepted & ~workload.draws.given_up
+    task = task_of_session(workload)
+    failures = np.bincount(task[workload.turn_session], ~passed, workload.n_sessions)
+    tasks = np.unique(task[workload.turn_session])
+    through = failures[tasks] == 0
+    reward = workload.session_reward[tasks]
+    known = int(np.count_nonzero(~np.isnan(reward)))
+    return Solved(tasks.size, known, int(np.count_nonzero(through & (reward >= SOLVED) if known else through)))
