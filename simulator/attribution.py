@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.longcolumns import let_go
+from simulator.longcolumns import let_go_all, zeros_apart
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_CLASSES, N_SUBCLASSES
 
 F64 = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ def attribute(
     for share_s, segments in logs:
         for part in _parts(segments):
             _add_part(total, share_s, part, store, labels, offsets)
-            let_go(share_s, segments, *store, labels)
+            let_go_all()
     return total
 
 
@@ -131,8 +131,9 @@ def _outputs_of(attempts: I64, labels: U8, offsets: I64) -> tuple[U8, I64]:
 
 def empty(n_attempts: int, gamma: int) -> Attribution:
     """Sums of nothing."""
-    by_attempt = {name: np.zeros(n_attempts, dtype=np.int64) for name in ("rounds", "drafts", "draft_tokens")}
-    by_subclass = {
+    by_attempt: dict[str, Any] = zeros_apart(n_attempts, _BY_ATTEMPT)
+    by_class: dict[str, Any] = zeros_apart(n_attempts * N_CLASSES, _BY_CLASS)
+    by_subclass: dict[str, Any] = {
         name: np.zeros(N_SUBCLASSES, dtype=np.int64)
         for name in (
             "rounds_by_subclass",
@@ -143,17 +144,23 @@ def empty(n_attempts: int, gamma: int) -> Attribution:
         )
     }
     return Attribution(
-        decode_gpu_s_by_class=np.zeros((n_attempts, N_CLASSES)),
-        drafted_by_class=np.zeros((n_attempts, N_CLASSES), dtype=np.int64),
-        accepted_by_class=np.zeros((n_attempts, N_CLASSES), dtype=np.int64),
         round_share_by_subclass=np.zeros(N_SUBCLASSES),
-        decode_gpu_s=np.zeros(n_attempts),
         decode_gpu_s_by_subclass=np.zeros(N_SUBCLASSES),
-        accepted_tokens=np.zeros(n_attempts, dtype=np.int64),
         accepted_per_pos=np.zeros(gamma, dtype=np.int64),
         **by_attempt,
+        **{name: column.reshape(n_attempts, N_CLASSES) for name, column in by_class.items()},
         **by_subclass,
     )
+
+
+_BY_ATTEMPT = {
+    "decode_gpu_s": np.float64,
+    "rounds": np.int64,
+    "drafts": np.int64,
+    "draft_tokens": np.int64,
+    "accepted_tokens": np.int64,
+}
+_BY_CLASS = {"decode_gpu_s_by_class": np.float64, "drafted_by_class": np.int64, "accepted_by_class": np.int64}
 
 
 def _parts(segments: I64) -> list[I64]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.longcolumns import let_go
+from simulator.longcolumns import PART, LongColumn, apart, let_go_all, zeros_apart
 from simulator.weighted import Weighted, joined
 
 F64 = npt.NDArray[np.float64]
@@ -38,13 +38,24 @@ class ReplicaGaps:
         """Seconds of all gaps of the chosen *attempts*."""
         chosen = attempts[self.attempt]
         first, count = self.first_step[chosen], self.n_steps[chosen]
-        size = self.end_s.size + 1
-        emitting = np.cumsum(np.bincount(first + 1, minlength=size) - np.bincount(first + count, minlength=size))
-        within = np.flatnonzero(emitting[:-1])
+        starts, ends = np.sort(first + 1), np.sort(first + count)
+        values, counts = LongColumn(np.float64), LongColumn(np.int32)
         lead_s = self.lead_s[chosen]
-        values = np.concatenate([lead_s, self.end_s[within] - self.end_s[within - 1]])
-        let_go(self.end_s)
-        return Weighted(values, np.concatenate([np.ones(lead_s.size, dtype=np.int64), emitting[within]]))
+        values.append(lead_s)
+        counts.append(np.ones(lead_s.size, dtype=np.int32))
+        before = 0
+        for low in range(0, self.end_s.size, PART):
+            high = min(low + PART, self.end_s.size)
+            changes = _counted(starts, low, high)
+            changes -= _counted(ends, low, high)
+            changes[0] += before
+            emitting = np.cumsum(changes)
+            before = int(emitting[-1])
+            within = np.flatnonzero(emitting)
+            values.append(self.end_s[low + within] - self.end_s[low + within - 1])
+            counts.append(emitting[within])
+            let_go_all()
+        return Weighted(values.array(), counts.array())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,21 +76,43 @@ def find_gaps(logs: Sequence[tuple[F64, I64, I64]], first_token_s: F64) -> Gaps:
 
     An attempt must emit on one replica only; segments are as SegmentLog.rows() has them.
     """
-    counts = np.zeros(first_token_s.size, dtype=np.int64)
+    counts = zeros_apart(first_token_s.size, {"": np.int64})[""]
     replicas = []
     for end_s, segments, resumed in logs:
-        attempt = np.concatenate([segments[:, 0], resumed[:, 0]])
-        first = np.concatenate([segments[:, 1], resumed[:, 1]])
-        n_steps = np.concatenate([segments[:, 3], np.ones(len(resumed), dtype=np.int64)])
+        attempt = np.concatenate([segments[:, 0].astype(np.int32), resumed[:, 0].astype(np.int32)])
+        first = np.concatenate([segments[:, 1].astype(np.int32), resumed[:, 1].astype(np.int32)])
+        n_steps = np.concatenate([segments[:, 3].astype(np.int32), np.ones(len(resumed), dtype=np.int32)])
         if len(resumed):
             order = np.lexsort((first, attempt))
             attempt, first, n_steps = attempt[order], first[order], n_steps[order]
-        before_s = np.empty(attempt.size)
-        before_s[1:] = end_s[(first + n_steps - 1)[:-1]]
-        leads = np.concatenate([[True], attempt[1:] != attempt[:-1]])[: attempt.size]
-        before_s[leads] = first_token_s[attempt[leads]]
-        counts += np.bincount(attempt, n_steps, counts.size).astype(np.int64)
-        attempt, first, n_steps = (column.astype(np.int32) for column in (attempt, first, n_steps))
-        replicas.append(ReplicaGaps(attempt, first, n_steps, end_s[first] - before_s, end_s))
-        let_go(end_s, segments)
+            del order
+        runs = (attempt, first, n_steps)
+        lead_s = LongColumn(np.float64)
+        for low in range(0, attempt.size, PART):
+            lead_s.append(_leads_s(runs, slice(low, low + PART), end_s, first_token_s))
+            mine = attempt[low : low + PART]
+            counts[mine[0] : mine[-1] + 1] += np.bincount(mine - mine[0], n_steps[low : low + PART]).astype(np.int64)
+            let_go_all()
+        attempt, first, n_steps = map(apart, runs)
+        replicas.append(ReplicaGaps(attempt, first, n_steps, lead_s.array(), end_s))
     return Gaps(tuple(replicas), counts)
+
+
+def _leads_s(runs: tuple[I32, I32, I32], part: slice, end_s: F64, first_token_s: F64) -> F64:
+    """The gap that ends with the first step of each of the *runs* of a *part*."""
+    attempt, first, n_steps = (column[part] for column in runs)
+    before_s = np.empty(attempt.size)
+    before_s[1:] = end_s[(first + n_steps - 1)[:-1]]
+    leads = np.concatenate([[True], attempt[1:] != attempt[:-1]])
+    if part.start:
+        earlier, its_first, its_steps = (column[part.start - 1] for column in runs)
+        leads[0] = earlier != attempt[0]
+        before_s[0] = end_s[its_first + its_steps - 1]
+    before_s[leads] = first_token_s[attempt[leads]]
+    return end_s[first] - before_s
+
+
+def _counted(steps: I32, low: int, high: int) -> I64:
+    """How many of *steps*, which ascend, are each step from *low* to *high*."""
+    mine = steps[np.searchsorted(steps, low) : np.searchsorted(steps, high)]
+    return np.bincount(mine - low, minlength=high - low)

@@ -5,7 +5,6 @@ Blocks are numbered as they are met, so that a request that goes on from an earl
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from simulator.keyrecords import Records
 from simulator.kvcache import NO_BLOCKS, BlockIds
+from simulator.longcolumns import LongColumn, let_go_all, zeros_apart
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -72,16 +72,18 @@ class PathsBuilder:
     """
 
     def __init__(self, nodes: int, keys: int, first_identity: int) -> None:
-        self._places = np.empty(nodes, np.uint32 if keys < 1 << 32 else np.uint64)
+        columns = zeros_apart(nodes, {"places": np.uint32 if keys < 1 << 32 else np.uint64, "identities": np.int32})
+        self._places, self._identities = columns.values()
         """Of each node so far, in order, where it is first met, and its first identity."""
-        self._identities = np.empty(nodes, np.int32)
         self._known = 0
         self._keys = 0
         self._first_identity = first_identity
         self._next = first_identity
-        self._firsts = array("i")
-        self._sizes = array("i")
-        self._bounds = array("q", [0])
+        self._firsts = LongColumn(np.int32)
+        self._sizes = LongColumn(np.int32)
+        self._bounds = LongColumn(np.int64)
+        self._bounds.append(np.zeros(1, np.int64))
+        self._runs = 0
 
     def add(self, records: Records, counts: I32) -> None:
         """Add the requests that have so many of *records* each."""
@@ -98,15 +100,16 @@ class PathsBuilder:
         goes_on[1:] = (firsts[1:] == firsts[:-1] + sizes[:-1]) & (starts[1:] == starts[:-1])
         leads = np.flatnonzero(~goes_on)
         if leads.size:
-            self._firsts.frombytes(firsts[leads].tobytes())
-            self._sizes.frombytes(np.add.reduceat(sizes, leads, dtype=np.int32).tobytes())
-        ends = np.searchsorted(kept[leads], np.cumsum(counts, dtype=np.int64)) + self._bounds[-1]
-        self._bounds.frombytes(ends.astype(np.int64).tobytes())
+            self._firsts.append(firsts[leads])
+            self._sizes.append(np.add.reduceat(sizes, leads, dtype=np.int32))
+        self._bounds.append(np.searchsorted(kept[leads], np.cumsum(counts, dtype=np.int64)) + self._runs)
+        self._runs += leads.size
+        let_go_all()
 
     def build(self) -> KeyPaths:
         """All paths."""
-        firsts, sizes = (np.frombuffer(column or b"", np.int32) for column in (self._firsts, self._sizes))
-        return KeyPaths(firsts, sizes, np.frombuffer(self._bounds, np.int64), self._next - self._first_identity)
+        firsts, sizes, bounds = (column.array() for column in (self._firsts, self._sizes, self._bounds))
+        return KeyPaths(firsts, sizes, bounds, self._next - self._first_identity)
 
     def _number(self, records: Records) -> None:
         """Number the blocks of the nodes that are first met among *records*."""

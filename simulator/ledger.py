@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.longcolumns import LongColumn
+from simulator.longcolumns import LongColumn, let_go
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -74,22 +73,35 @@ class SegmentLog:
     """Rounds of an attempt that ran in successive steps, a row for each such run of rounds."""
 
     def __init__(self) -> None:
-        values = array("q")
-        self._values = values
-        self.add: Callable[[tuple[int, int, int, int, int]], None] = values.extend
-        """Append (attempt, first step, offset, number of rounds, position): round ``offset + i`` of the store ran in
-        step ``first step + i``; the first of them began with output token *position*."""
+        self._held = array("q")
+        self._rows = LongColumn(np.int64)
+
+    def add(self, row: tuple[int, int, int, int, int]) -> None:
+        """Append (attempt, first step, offset, number of rounds, position).
+
+        Round ``offset + i`` of the store ran in step ``first step + i``; the first of them began with output token
+        *position*.
+        """
+        self._held.extend(row)
+        if len(self._held) >= _HELD_ROWS:
+            self._settle()
 
     def take_rows(self) -> I64:
         """Empty the log; return a row a segment, columns as `add` takes them, sorted by attempt and step."""
-        rows = np.frombuffer(self._values or b"", dtype=np.int64).reshape(-1, 5)
+        self._settle()
+        rows = self._rows.array().reshape(-1, 5)
         order = np.lexsort((rows[:, 1], rows[:, 0]))
+        let_go(rows)
         ordered = LongColumn(np.int64)
         for first in range(0, order.size, _HELD_ROWS):
             ordered.append(rows[order[first : first + _HELD_ROWS]])
-        del rows
-        del self._values[:]
+            let_go(rows)
+        self._rows = LongColumn(np.int64)
         return ordered.array().reshape(-1, 5)
+
+    def _settle(self) -> None:
+        self._rows.append(np.array(self._held, dtype=np.int64))
+        del self._held[:]
 
 
 class _RowLog:

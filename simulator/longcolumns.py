@@ -1,4 +1,4 @@
-"""Columns too long to hold: they grow block by block, and lie in a temporary file once they are large.
+"""Columns too long to hold: they lie in temporary files once they are large, whether they grow or are filled in.
 
 A column is read as an array all the same, mapped from its file: the pages that are looked at take memory until they
 are let go of (`let_go`), and are read again when they are looked at again.
@@ -10,6 +10,8 @@ import mmap
 import os
 import tempfile
 import weakref
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import IO, Any
 
@@ -72,16 +74,82 @@ class LongColumn:
                 self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
                 weakref.finalize(self, self._file.close)
                 _open.add(self)
-            rest = memoryview(self._held)
-            while rest:
-                rest = rest[os.write(self._file.fileno(), rest) :]
+            _write_all(self._file.fileno(), self._held)
         except OSError as error:
-            raise SimtoolError(
-                f"{tempfile.gettempdir()}: {error.strerror or error}: a large trace needs room for temporary files "
-                "there; set TMPDIR to a folder that has it"
-            ) from None
+            raise _no_room(error) from None
         self._written += len(self._held)
         self._held = bytearray()
+
+
+class ScalarColumn:
+    """A column to which numbers are appended one by one. They are held in memory until `settle`."""
+
+    def __init__(self, kind: str, first: Sequence[float] = ()) -> None:
+        """*kind* is a type code of `array.array`, *first* what it begins with."""
+        self._held: array[Any] = array(kind, first)
+        self._column = LongColumn(np.dtype(kind))
+        self.append: Callable[[Any], None] = self._held.append
+
+    def __len__(self) -> int:
+        return len(self._column) + len(self._held)
+
+    def settle(self) -> None:
+        """Let what was appended go to a file if the column is large."""
+        self._column.append(np.array(self._held))
+        del self._held[:]
+
+    def array(self) -> Column:
+        """The numbers so far (read-only)."""
+        self.settle()
+        return self._column.array()
+
+
+def zeros_apart(count: int, kinds: Mapping[str, npt.DTypeLike]) -> dict[str, Column]:
+    """*count* zeros of each of *kinds*, by name, to be written to; if they are large, all in one temporary file.
+
+    Raises SimtoolError where there is no room on disk.
+    """
+    sizes = [-(-count * np.dtype(kind).itemsize // mmap.PAGESIZE) * mmap.PAGESIZE for kind in kinds.values()]
+    if sum(sizes) <= IN_MEMORY_BYTES or len(_open) >= MOST_FILES:
+        return {name: np.zeros(count, kind) for name, kind in kinds.items()}
+    try:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            _reserve(file.fileno(), sum(sizes))
+            mapped = _Mapped(file.fileno(), sum(sizes))
+    except OSError as error:
+        raise _no_room(error) from None
+    _open.add(mapped)
+    begins = np.cumsum([0, *sizes]).tolist()
+    return {
+        name: np.frombuffer(mapped, kind, count, begin)
+        for (name, kind), begin in zip(kinds.items(), begins, strict=False)
+    }
+
+
+def apart(column: Column) -> Column:
+    """*column*, which is not written to, in a temporary file if it is large."""
+    if column.nbytes <= IN_MEMORY_BYTES:
+        return column
+    found = LongColumn(column.dtype)
+    for first in range(0, column.size, PART):
+        found.append(column[first : first + PART])
+    return found.array()
+
+
+def full_apart(count: int, value: complex, kind: npt.DTypeLike) -> Column:
+    """*count* times *value*, to be written to; in a temporary file if that is large."""
+    column = zeros_apart(count, {"": kind})[""]
+    for first in range(0, count, PART):
+        column[first : first + PART] = value
+    let_go(column)
+    return column
+
+
+def let_go_all() -> None:
+    """Free the memory of all columns that lie in files."""
+    for one in list(_open):
+        if isinstance(one, _Mapped):
+            one.madvise(mmap.MADV_DONTNEED)
 
 
 def let_go(*columns: Column) -> None:
@@ -111,6 +179,28 @@ def parts_of(begins: I64) -> list[slice]:
     last = int(begins[-1]) if begins.size else -1
     marks = np.searchsorted(begins, np.arange(0, last + 1, PART))
     return [slice(*pair) for pair in pairwise(np.unique(np.append(marks, begins.size)).tolist())]
+
+
+def _write_all(descriptor: int, data: bytearray | bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Make room for *size* bytes: a page of a map that finds none when it is written to ends the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    for first in range(0, size, PART):
+        _write_all(descriptor, bytes(min(PART, size - first)))
+
+
+def _no_room(error: OSError) -> SimtoolError:
+    return SimtoolError(
+        f"{tempfile.gettempdir()}: {error.strerror or error}: a large trace needs room for temporary files there; set "
+        "TMPDIR to a folder that has it"
+    )
 
 
 class SparseColumn:

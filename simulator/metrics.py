@@ -10,7 +10,7 @@ Percentiles are linear between order statistics.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +25,29 @@ PERCENTILES: tuple[float, ...] = (50, 90, 95, 99)
 Bool = npt.NDArray[np.bool_]
 
 
-def latencies(replay: Replay) -> dict[str, F64]:
-    """Per attempt, NaN where undefined: queue_s, prefill_s, decode_s, ttft_s, tpot_s, e2el_s.
-
-    queue + prefill + decode = e2el; prefill runs from the first schedule to the first token.
-    """
+def _tpot_s(replay: Replay) -> F64:
     more = np.where(replay.output_tokens > 1, replay.output_tokens - 1, np.nan)
-    decode_s = replay.finish_s - replay.first_token_s
-    return {
-        "queue_s": replay.scheduled_s - replay.arrival_s,
-        "prefill_s": replay.first_token_s - replay.scheduled_s,
-        "decode_s": decode_s,
-        "ttft_s": replay.first_token_s - replay.arrival_s,
-        "tpot_s": decode_s / more,
-        "e2el_s": np.where(replay.refused, np.nan, replay.finish_s - replay.arrival_s),
-    }
+    tpot_s: F64 = (replay.finish_s - replay.first_token_s) / more
+    return tpot_s
+
+
+LATENCIES: dict[str, Callable[[Replay], F64]] = {
+    "queue_s": lambda replay: replay.scheduled_s - replay.arrival_s,
+    "prefill_s": lambda replay: replay.first_token_s - replay.scheduled_s,
+    "decode_s": lambda replay: replay.finish_s - replay.first_token_s,
+    "ttft_s": lambda replay: replay.first_token_s - replay.arrival_s,
+    "tpot_s": _tpot_s,
+    "e2el_s": lambda replay: np.where(replay.refused, np.nan, replay.finish_s - replay.arrival_s),
+}
+"""Latencies of each attempt, NaN where undefined.
+
+queue + prefill + decode = e2el; prefill runs from the first schedule to the first token.
+"""
+
+
+def latencies(replay: Replay) -> dict[str, F64]:
+    """All of LATENCIES."""
+    return {name: of(replay) for name, of in LATENCIES.items()}
 
 
 def attempt_latencies(replay: Replay) -> dict[str, F64]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.longcolumns import LongColumn, ScalarColumn
+
+_HELD_BYTES = 1 << 18
 
 
 class Names(Sequence[str]):
-    """A list of names, written one after the other in UTF-8."""
+    """A list of names, written one after the other in UTF-8: all *text*, and where each name *ends* in it, from 0."""
 
-    def __init__(self) -> None:
-        self._text = bytearray()
-        self._ends = array("q", [0])
+    def __init__(self, text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> None:
+        self._columns = text, ends
+        self._text, self._ends = text.data, ends.data
 
-    def append(self, name: str) -> None:
-        """Add a name."""
-        self._text += name.encode("utf-8", "surrogatepass")
-        self._ends.append(len(self._text))
+    def __reduce__(self) -> tuple[Callable[..., Names], tuple[object, ...]]:
+        return Names, self._columns
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Names) and self._text == other._text and self._ends == other._ends
@@ -36,4 +40,37 @@ class Names(Sequence[str]):
         if isinstance(index, slice):
             return [self[at] for at in range(*index.indices(len(self)))]
         at = range(len(self))[index]
-        return self._text[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
+        return str(self._text[self._ends[at] : self._ends[at + 1]], "utf-8", "surrogatepass")
+
+
+class NamesBuilder:
+    """Collects names one by one."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._text = LongColumn(np.uint8)
+        self._ends = ScalarColumn("q", [0])
+        self._end = self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, name: str) -> None:
+        """Add a name."""
+        text = name.encode("utf-8", "surrogatepass")
+        self._held += text
+        self._end += len(text)
+        self._count += 1
+        self._ends.append(self._end)
+        if len(self._held) > _HELD_BYTES:
+            self._settle()
+
+    def build(self) -> Names:
+        """The names so far."""
+        self._settle()
+        return Names(self._text.array(), self._ends.array())
+
+    def _settle(self) -> None:
+        self._text.append(np.array(self._held, dtype=np.uint8))
+        self._held.clear()
+        self._ends.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from simulator.acceptance.base import AcceptanceModel, Outputs, Rounds
 from simulator.acceptance.rounds import chain_rounds
 from simulator.config import EngineConfig
-from simulator.longcolumns import SparseColumn, let_go
+from simulator.longcolumns import SparseColumn, apart, let_go
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -91,7 +92,6 @@ class Outcomes:
         self._model = model if config.num_speculative_tokens else None
         self._config = config
         self._columns = tuple(SparseColumn(np.uint16) for _ in range(3))
-        self._extra: list[tuple[U16, U16, U16]] = []
         self._chunks: dict[int, _Chunk] = {}
         if self._model is None:
             counts = np.maximum(np.diff(outputs.offsets) - 1, 0)
@@ -99,7 +99,7 @@ class Outcomes:
         else:
             counts = self._draw()
             self._emitted, self._verified, self._undrafted = (column.array() for column in self._columns)
-        self._bounds: I64 = np.concatenate([[0], np.cumsum(counts)])
+        self._bounds: I64 = apart(np.concatenate([[0], np.cumsum(counts)]))
         self._size = int(self._bounds[-1])
         self._chunk_attempts = max(1, CHUNK_ROUNDS * len(outputs) // max(1, self._size))
 
@@ -114,7 +114,7 @@ class Outcomes:
         offset = self._size
         self._size += emitted.size
         if self._model is not None:
-            self._extra.append(columns)
+            self._append(columns)
         if not emitted.size:
             return NO_ROUNDS
         table = self._table(columns, self._prompts[attempt] + position)
@@ -126,12 +126,12 @@ class Outcomes:
         """Tokens emitted, tokens verified and those of them that are no drafts in all rounds (read-only)."""
         if self._model is None:
             return _one_each(self._size)
-        for parts in self._extra:
-            for column, part in zip(self._columns, parts, strict=True):
-                column.append(part)
-        del self._extra[:]
         emitted, verified, undrafted = (column.array() for column in self._columns)
         return emitted, verified, undrafted
+
+    def _append(self, parts: Sequence[U16]) -> None:
+        for column, part in zip(self._columns, parts, strict=True):
+            column.append(part)
 
     def _planned(self, attempt: int) -> RoundSlice:
         number = attempt // self._chunk_attempts
@@ -190,8 +190,7 @@ class Outcomes:
         for first, last in _draws(self._outputs.offsets):
             count, *parts = self._rounds(self._outputs_of(first, last), 1)
             counts.append(count)
-            for column, part in zip(self._columns, parts, strict=True):
-                column.append(part)
+            self._append(parts)
             let_go(self._outputs.labels)
         return np.concatenate(counts)
 

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from simulator.cost import CostModel
 from simulator.engine import Request
 from simulator.gaps import Gaps, find_gaps
 from simulator.ledger import Table
-from simulator.longcolumns import gathered
+from simulator.longcolumns import LongColumn, apart, full_apart, gathered, let_go_all, zeros_apart
 from simulator.outcomes import Outcomes
 from simulator.replicalog import ReplicaLog, merged_load
 from simulator.sessions import LoadConfig, SessionDriver
@@ -114,7 +115,7 @@ def run(workload: Workload, config: ReplayConfig, watch: Watch | None = None) ->
 
     Raises RuntimeError if requests are left unfinished, which would be a fault of the engine.
     """
-    prompts = workload.attempt_prompt_tokens
+    prompts = apart(workload.attempt_prompt_tokens)
     labels, offsets, truncated = _truncate(workload, prompts, config.engine.max_model_len)
     outputs = Outputs(labels, offsets, attempt_keys(workload, config.seed), prompts)
     outcomes = Outcomes(outputs, config.acceptance, config.engine)
@@ -147,12 +148,11 @@ class _Ran(NamedTuple):
 def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, record: _Record) -> _Ran:
     """Run clients and replicas to the end; they, and the memory that they take, are gone afterwards."""
     env = simpy.Environment()
-    ends = workload.turn_attempts[1:][workload.attempt_turn].data
 
     def finished(request: Request) -> None:
         record.add(request)
         if request.refused:  # its further draws are not tried
-            for other in range(request.id + 1, ends[request.id]):
+            for other in range(request.id + 1, workload.end_of_draws(request.id)):
                 record.add(Request(other, 0, arrival_s=env.now, finish_s=env.now, refused=True))
         driver.done(request.id, failed=request.refused)
 
@@ -161,7 +161,7 @@ def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, reco
         record.add(Request(attempt, 0, arrival_s=env.now, finish_s=env.now, refused=True))
 
     left_out = np.zeros(workload.n_attempts, dtype=np.bool_)
-    session_of = workload.turn_session[workload.attempt_turn].data
+    session_of = apart(workload.turn_session[workload.attempt_turn].astype(np.int32)).data
     paths, lengths = workload.paths.paths, record.prompt_tokens.data
 
     def request(attempt: int) -> Request:
@@ -194,8 +194,8 @@ class _Record:
         self._ended = 0
         count = self.size = prompt_tokens.size
         self.prompt_tokens = prompt_tokens
-        self.columns: dict[str, npt.NDArray[Any]] = {name: np.full(count, np.nan) for name in _TIMES}
-        self.columns |= {name: np.zeros(count, dtype=kind) for name, kind in _FIGURES.items()}
+        self.columns: dict[str, npt.NDArray[Any]] = {name: full_apart(count, np.nan, np.float64) for name in _TIMES}
+        self.columns |= zeros_apart(count, _FIGURES)
         self._rows = array("d")
         self._row_of = attrgetter("id", *self.columns)
 
@@ -218,6 +218,7 @@ class _Record:
                 if name in _TIMES or figures.any():  # zeros are there already, in memory that may not be touched yet
                     column[numbers] = figures
             del self._rows[:]
+            let_go_all()
 
 
 def _result(ran: _Ran, outcomes: Outcomes, outputs: Outputs, truncated: Bool, config: ReplayConfig) -> Replay:
@@ -234,7 +235,7 @@ def _result(ran: _Ran, outcomes: Outcomes, outputs: Outputs, truncated: Bool, co
     return Replay(
         **columns,
         prompt_tokens=ran.record.prompt_tokens,
-        output_tokens=np.diff(outputs.offsets),
+        output_tokens=apart(np.diff(outputs.offsets)),
         labels=outputs.labels,
         offsets=outputs.offsets,
         keys=outputs.keys,
@@ -254,6 +255,8 @@ def _result(ran: _Ran, outcomes: Outcomes, outputs: Outputs, truncated: Bool, co
     )
 
 
+_KEYS = 1 << 16
+"""Keys that are made at a time."""
 _PENDING_FIGURES = 1 << 14
 """Figures of finished requests that are held back, so that columns are written many at a time."""
 _TIMES = ("arrival_s", "scheduled_s", "first_token_s", "finish_s")
@@ -279,7 +282,10 @@ def attempt_keys(workload: Workload, seed: int) -> npt.NDArray[np.uint64]:
         for names, count in zip(each_turn_names(workload), counts.data, strict=True)
         for draw in range(count)
     )
-    return np.fromiter(keys, dtype=np.uint64, count=workload.n_attempts)
+    column = LongColumn(np.uint64)
+    while (block := np.fromiter(islice(keys, _KEYS), dtype=np.uint64)).size:
+        column.append(block)
+    return column.array()
 
 
 def _truncate(workload: Workload, prompts: I64, max_model_len: int) -> tuple[npt.NDArray[np.uint8], I64, Bool]:
@@ -290,7 +296,8 @@ def _truncate(workload: Workload, prompts: I64, max_model_len: int) -> tuple[npt
     if not truncated.any():
         return workload.labels, workload.offsets, truncated
     kept = np.minimum(lengths, room)
-    return *gathered(workload.labels, workload.offsets[:-1], kept), truncated
+    labels, offsets = gathered(workload.labels, workload.offsets[:-1], kept)
+    return labels, apart(offsets), truncated
 
 
 def _check(record: _Record, cluster: Cluster) -> None:

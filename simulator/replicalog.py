@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simulator.engine import Replica
 from simulator.ledger import Table
+from simulator.sums import long_sum
 
 F64 = npt.NDArray[np.float64]
 
@@ -56,6 +57,9 @@ def merged_load(loads: Sequence[Table]) -> Table:
 
 def time_weighted(load: Table, name: str) -> float:
     """Mean of column *name* over the time from the first row to the last; 0 without two rows."""
-    spans_s = np.diff(load[_TIME])
-    total_s = float(spans_s.sum())
-    return float(np.sum(load[name][:-1] * spans_s)) / total_s if total_s else 0.0
+    time_s, values = load[_TIME], load[name]
+    count = max(0, time_s.size - 1)
+    total_s = long_sum(count, lambda first, last: np.diff(time_s[first : last + 1]))
+    if not total_s:
+        return 0.0
+    return long_sum(count, lambda first, last: values[first:last] * np.diff(time_s[first : last + 1])) / total_s

@@ -11,6 +11,7 @@ import numpy as np
 import simpy
 
 from simulator.arrivals import profile_starts, random_starts, recorded_starts
+from simulator.longcolumns import apart, full_apart, zeros_apart
 from simulator.toolruns import ToolRuns
 from simulator.workload import F64, I32, I64, NO_PARENT, Workload, turn_names
 
@@ -100,15 +101,15 @@ class SessionDriver:
         turns = np.arange(workload.n_turns)
         rooted = workload.turn_parent == NO_PARENT
         spawned = np.flatnonzero(workload.session_parent != NO_PARENT)
-        self._attempt_turn = workload.attempt_turn.astype(np.int32).data
+        self._attempt_turn = _narrow(workload.attempt_turn).data
         self._turn_attempts = workload.turn_attempts.data
-        self._turn_session = workload.turn_session.astype(np.int32).data
+        self._turn_session = _narrow(workload.turn_session).data
         self._children = _Groups(workload.n_turns, workload.turn_parent[~rooted], turns[~rooted])
         self._roots = _Groups(workload.n_sessions, workload.turn_session[rooted], turns[rooted])
         self._session_parent = workload.session_parent.data
         self._spawned = _Groups(workload.n_turns, workload.session_parent[spawned], spawned)
-        self._left = np.diff(workload.session_turns).data
-        self._waits = turn_waits(workload, config, seed).data
+        self._left = _counter(np.diff(workload.session_turns)).data
+        self._waits = apart(turn_waits(workload, config, seed)).data
         plan = workload.draws
         self._parallel = plan is not None and plan.parallel
         self._gate_s = plan.gate_s.data if plan is not None and plan.gate_s.any() else None
@@ -116,25 +117,27 @@ class SessionDriver:
         self._begun = np.zeros(workload.n_turns if self._ending is not None else 0, dtype=np.bool_)
         self._draws_left: dict[int, int] = {}
         self._joins: dict[int, _Join] = {}
-        self._queue: deque[int] = deque()
+        self._queue: Iterator[int] = iter(())
+        self._num_queued = 0
         self._ended: deque[tuple[int, bool]] = deque()
         self._coming: Iterator[tuple[float, int]] = iter(())
         self._due: int | None = None
         self._num_active = 0
         self._pumping = False
-        self.session_start_s = np.full(workload.n_sessions, np.nan)
-        self.session_end_s = np.full(workload.n_sessions, np.nan)
+        self.session_start_s = full_apart(workload.n_sessions, np.nan, np.float64)
+        self.session_end_s = full_apart(workload.n_sessions, np.nan, np.float64)
 
     def start(self) -> None:
         """Begin to send."""
         roots = np.flatnonzero(self._workload.session_parent == NO_PARENT)
         if self._config.mode is SessionMode.CLOSED:
-            self._queue.extend(roots.tolist())
+            self._queue = iter(_narrow(roots).data)
+            self._num_queued = roots.size
             self._pump()
             return
         times = self._start_times(roots)
         order = np.argsort(times, kind="stable")
-        self._coming = zip(times[order].data, roots[order].data, strict=True)
+        self._coming = zip(apart(times[order]).data, _narrow(roots[order]).data, strict=True)
         self._arrive()
 
     def done(self, attempt: int, *, failed: bool = False) -> None:
@@ -157,8 +160,9 @@ class SessionDriver:
         while True:
             if self._ended:
                 self._follow(*self._ended.popleft())
-            elif self._queue and self._num_active < self._config.max_concurrency:
-                self._begin(self._queue.popleft())
+            elif self._num_queued and self._num_active < self._config.max_concurrency:
+                self._num_queued -= 1
+                self._begin(next(self._queue))
             else:
                 break
         self._pumping = False
@@ -286,13 +290,24 @@ class _Groups:
 
     def __init__(self, n_groups: int, groups: I32 | I64, members: I64) -> None:
         order = np.argsort(groups, kind="stable")
-        self._members = members[order].astype(np.int32)
-        self._bounds = np.searchsorted(groups[order], np.arange(n_groups + 1)).astype(np.int32).data
+        self._members = _narrow(members[order])
+        self._bounds = _narrow(np.searchsorted(groups[order], np.arange(n_groups + 1))).data
 
     def of(self, group: int) -> list[int]:
         """The members of *group*."""
         low, high = self._bounds[group], self._bounds[group + 1]
         return self._members[low:high].tolist() if low < high else []
+
+
+def _narrow(numbers: I32 | I64) -> I32:
+    return apart(numbers.astype(np.int32))
+
+
+def _counter(counts: I64) -> I32:
+    """*counts*, to be counted down."""
+    found = zeros_apart(counts.size, {"": np.int32})[""]
+    found[:] = counts
+    return found
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from simulator.replay import Replay
 from simulator.workload import Workload
 
 F64 = npt.NDArray[np.float64]
+
+_ROWS = 1 << 16
+"""Intervals that are looked at together."""
 
 
 def session_times(replay: Replay, workload: Workload) -> dict[str, F64]:
@@ -42,12 +45,18 @@ def covered_s(owner: npt.NDArray[np.int64], starts: F64, ends: F64, count: int) 
     total = np.zeros(count)
     order = np.lexsort((starts, owner))
     reach, last = 0.0, -1
-    rows: Iterable[tuple[int, float, float]] = zip(
-        owner[order].tolist(), starts[order].tolist(), ends[order].tolist(), strict=True
-    )
-    for who, start, end in rows:
+    for who, start, end in _rows(owner, starts, ends, order):
         if who != last:
             reach, last = start, who
         total[who] += max(0.0, end - max(start, reach))
         reach = max(reach, end)
     return total
+
+
+def _rows(
+    owner: npt.NDArray[np.int64], starts: F64, ends: F64, order: npt.NDArray[np.int64]
+) -> Iterator[tuple[int, float, float]]:
+    """Owner, start and end of each interval in *order*."""
+    for first in range(0, order.size, _ROWS):
+        part = order[first : first + _ROWS]
+        yield from zip(owner[part].tolist(), starts[part].tolist(), ends[part].tolist(), strict=True)

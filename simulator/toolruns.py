@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator import rng
+from simulator.longcolumns import ScalarColumn
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -69,9 +69,9 @@ class ToolRunsBuilder:
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
-        self._tool = array("i")
-        self._duration = array("d")
-        self._offsets = array("q", [0])
+        self._tool = ScalarColumn("i")
+        self._duration = ScalarColumn("d")
+        self._offsets = ScalarColumn("q", [0])
 
     def add_turn(self, runs: Sequence[tuple[str, float | None]]) -> None:
         """Add the runs after the next turn, as (tool, seconds)."""
@@ -82,9 +82,9 @@ class ToolRunsBuilder:
 
     def build(self) -> ToolRuns:
         """All runs added."""
-        return ToolRuns(
-            tuple(self._index),
-            np.array(self._tool, dtype=np.int32),
-            np.array(self._duration, dtype=np.float64),
-            np.array(self._offsets, dtype=np.int64),
-        )
+        return ToolRuns(tuple(self._index), self._tool.array(), self._duration.array(), self._offsets.array())
+
+    def settle(self) -> None:
+        """Let columns go to files if they are large."""
+        for column in (self._tool, self._duration, self._offsets):
+            column.settle()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.drawplan import DrawPlan
-from simulator.longcolumns import LongColumn
-from simulator.names import Names
+from simulator.longcolumns import LongColumn, ScalarColumn, full_apart, let_go, let_go_all
+from simulator.names import Names, NamesBuilder
 from simulator.prefix import BlockPaths, PrefixIndex
 from simulator.tokenstore import TokenStore, TokenStoreBuilder
 from simulator.toolruns import ToolRuns, ToolRunsBuilder
@@ -27,6 +26,8 @@ I32 = npt.NDArray[np.int32]
 U8 = npt.NDArray[np.uint8]
 
 NO_PARENT = -1
+_HELD_TURNS = 1 << 14
+"""Turns whose numbers are held until they go to their columns."""
 _REMEMBERED_NAMES = 1 << 12
 """Hashes of turn ids that are kept: sessions often number their turns alike."""
 _END_ONLY = np.array([SubClass.F], dtype=np.uint8)
@@ -95,6 +96,11 @@ class Workload:
         """The turn of each attempt."""
         return np.repeat(np.arange(self.n_turns), np.diff(self.turn_attempts))
 
+    def end_of_draws(self, attempt: int) -> int:
+        """The attempt after the last draw of the turn of *attempt*."""
+        place = np.searchsorted(self.turn_attempts, attempt, side="right")
+        return int(self.turn_attempts[place])
+
     @property
     def attempt_prompt_tokens(self) -> I64:
         """Prompt length of each attempt."""
@@ -115,9 +121,8 @@ def turn_names(workload: Workload) -> list[tuple[str, str]]:
 def each_turn_names(workload: Workload) -> Iterator[tuple[str, str]]:
     """The names of one turn after the other."""
     hashed_turn = lru_cache(_REMEMBERED_NAMES)(hashed_name)
-    for session, first, last in zip(
-        workload.session_ids, workload.session_turns[:-1].tolist(), workload.session_turns[1:].tolist(), strict=True
-    ):
+    bounds = workload.session_turns
+    for session, first, last in zip(workload.session_ids, bounds[:-1].data, bounds[1:].data, strict=True):
         hashed = hashed_name(session)
         for turn in workload.turn_ids[first:last]:
             yield hashed, hashed_turn(turn)
@@ -132,23 +137,24 @@ class WorkloadBuilder:
     def __init__(self, block_size: int, *, keep_ids: bool = False) -> None:
         self._prefix = PrefixIndex(block_size)
         self._tokens = TokenStoreBuilder() if keep_ids else None
-        self._session_ids = Names()
-        self._session_start = array("d")
-        self._session_reward = array("d")
+        self._session_ids = NamesBuilder()
+        self._session_start = ScalarColumn("d")
+        self._session_reward = ScalarColumn("d")
         self._session_links: dict[int, tuple[str, str]] = {}
-        self._session_turns = array("q", [0])
-        self._turn_ids = Names()
-        self._parents = array("i")
-        self._prompt_tokens = array("q")
-        self._tool_wait = array("d")
-        self._has_tools = bytearray()
+        self._session_turns = ScalarColumn("q", [0])
+        self._turn_ids = NamesBuilder()
+        self._parents = ScalarColumn("i")
+        self._prompt_tokens = ScalarColumn("q")
+        self._tool_wait = ScalarColumn("d")
+        self._has_tools = ScalarColumn("b")
         self._tool_runs = ToolRunsBuilder()
-        self._user_wait = array("d")
-        self._sent = array("d")
-        self._turn_attempts = array("q", [0])
-        self._rejected = bytearray()
+        self._user_wait = ScalarColumn("d")
+        self._sent = ScalarColumn("d")
+        self._turn_attempts = ScalarColumn("q", [0])
+        self._rejected = ScalarColumn("b")
         self._labels = LongColumn(np.uint8)
-        self._offsets = array("q", [0])
+        self._offsets = ScalarColumn("q", [0])
+        self._settle_at = _HELD_TURNS
 
     def add(self, session: TaggedSession) -> None:
         """Add one session; one without turns has nothing to replay and is passed over."""
@@ -166,31 +172,44 @@ class WorkloadBuilder:
         if self._tokens is not None:
             self._tokens.add(session)
         self._session_turns.append(len(self._turn_ids))
+        if len(self._turn_ids) >= self._settle_at:
+            self._settle()
 
     def build(self, *, every_prompt_twice: bool = False) -> Workload:
         """The workload of all sessions added (see PrefixIndex.build for *every_prompt_twice*)."""
-        session_turns, turn_attempts = _counts(self._session_turns), _counts(self._turn_attempts)
-        return Workload(
-            session_ids=self._session_ids,
+        session_turns, turn_attempts = self._session_turns.array(), self._turn_attempts.array()
+        session_ids, turn_ids = self._session_ids.build(), self._turn_ids.build()
+        workload = Workload(
+            session_ids=session_ids,
             session_start_s=_seconds_column(self._session_start),
-            session_parent=self._spawners(),
+            session_parent=self._spawners(session_ids, turn_ids, session_turns),
             session_reward=_seconds_column(self._session_reward),
             session_turns=session_turns,
-            turn_ids=self._turn_ids,
-            turn_parent=np.frombuffer(self._parents or b"", dtype=np.int32),
-            turn_prompt_tokens=_counts(self._prompt_tokens),
+            turn_ids=turn_ids,
+            turn_parent=self._parents.array(),
+            turn_prompt_tokens=self._prompt_tokens.array(),
             turn_tool_wait_s=_seconds_column(self._tool_wait),
-            turn_has_tools=np.frombuffer(self._has_tools, dtype=np.bool_),
+            turn_has_tools=self._has_tools.array().view(np.bool_),
             turn_user_wait_s=_seconds_column(self._user_wait),
             turn_sent_s=_seconds_column(self._sent),
             turn_attempts=session_turns if np.array_equal(session_turns, turn_attempts) else turn_attempts,
-            attempt_rejected=np.frombuffer(self._rejected, dtype=np.bool_),
+            attempt_rejected=self._rejected.array().view(np.bool_),
             labels=self._labels.array(),
-            offsets=_counts(self._offsets),
+            offsets=self._offsets.array(),
             paths=self._prefix.build(every_prompt_twice=every_prompt_twice),
             tool_runs=self._tool_runs.build(),
             tokens=self._tokens.build() if self._tokens is not None else None,
         )
+        let_go_all()
+        return workload
+
+    def _settle(self) -> None:
+        """Let columns go to files."""
+        self._settle_at = len(self._turn_ids) + _HELD_TURNS
+        for column in vars(self).values():
+            if isinstance(column, ScalarColumn):
+                column.settle()
+        self._tool_runs.settle()
 
     def _add_turn(self, session: TaggedSession, turn: TaggedTurn, first: int) -> None:
         self._turn_ids.append(turn.id)
@@ -214,18 +233,17 @@ class WorkloadBuilder:
                 self._prefix.add_prompt(turn.prompt, session.segments, attempt.segments)
         self._turn_attempts.append(len(self._rejected))
 
-    def _spawners(self) -> I32:
+    def _spawners(self, session_ids: Names, turn_ids: Names, bounds: I64) -> I32:
         """For each session the turn that starts it; sessions that no root leads to become roots themselves."""
-        bounds = np.array(self._session_turns)
-        parents = np.full(len(self._session_ids), NO_PARENT, dtype=np.int32)
+        parents = full_apart(len(session_ids), NO_PARENT, np.int32)
         if not self._session_links:
             return parents
         wanted = set(self._session_links.values())
         index = {
             key: at
-            for session, name in enumerate(self._session_ids)
-            for at in range(self._session_turns[session], self._session_turns[session + 1])
-            if (key := (name, self._turn_ids[at])) in wanted
+            for session, name in enumerate(session_ids)
+            for at in range(bounds[session], bounds[session + 1])
+            if (key := (name, turn_ids[at])) in wanted
         }
         for session, link in self._session_links.items():
             parents[session] = index.get(link, NO_PARENT)
@@ -249,11 +267,9 @@ def _seconds(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _counts(values: array[int]) -> I64:
-    return np.frombuffer(values or b"", dtype=np.int64)
-
-
-def _seconds_column(values: array[float]) -> F64:
+def _seconds_column(values: ScalarColumn) -> F64:
     """The column of *values*; one without any known time takes no memory."""
-    column = np.frombuffer(values or b"", dtype=np.float64)
-    return np.broadcast_to(np.float64("nan"), column.shape) if np.isnan(column).all() else column
+    column = values.array()
+    none = np.isnan(column).all()
+    let_go(column)
+    return np.broadcast_to(np.float64("nan"), column.shape) if none else column

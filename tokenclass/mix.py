@@ -26,6 +26,7 @@ calls (tau-bench airline, Hermes format, Qwen3 tokens)."""
 _DETAILS = np.array(list(S_DETAIL), np.uint8)
 _DETAIL_ENDS = np.cumsum(list(S_DETAIL.values()))[:-1] / sum(S_DETAIL.values())
 
+_SCHEMA = np.uint8(PositionClass.S)
 _WHOLE = np.array([SubClass.D, SubClass.R, SubClass.F], np.uint8)
 """Sub-class of each position class; that of S is replaced token by token."""
 
@@ -58,10 +59,13 @@ class ClassMix:
     _classes: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
     _ends: NDArray[np.float64] = field(init=False, repr=False, compare=False)
     """Sum of the shares up to each class."""
+    assumption: str = field(init=False, repr=False, compare=False)
+    """What is assumed where it is drawn from."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_classes", np.array(list(self.shares), np.uint8))
         object.__setattr__(self, "_ends", np.cumsum(list(self.shares.values())))
+        object.__setattr__(self, "assumption", f"output tokens without text: classes by --class-mix {self}")
         if any(share < 0 for share in self.shares.values()) or abs(sum(self.shares.values()) - 1) > 1e-6:
             raise SimtoolError(f"--class-mix: shares {self} must not be negative and must sum to 1")
         if self.span_tokens < 1:
@@ -84,11 +88,6 @@ class ClassMix:
                     f"(example: S=0.4,R=0.2,F=0.4)"
                 ) from None
         return cls(shares=shares, span_tokens=span_tokens, seed=seed)
-
-    @property
-    def assumption(self) -> str:
-        """What is assumed where it is drawn from."""
-        return f"output tokens without text: classes by --class-mix {self}"
 
     def draw(self, tokens: int, *identity: str) -> NDArray[np.uint8]:
         """Sub-class labels of *tokens* tokens; the same seed and *identity* give the same labels."""
@@ -127,6 +126,6 @@ def labels_of(label: str, tokens: int, *identity: str) -> NDArray[np.uint8]:
 
 def _detailed(classes: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
     labels = _WHOLE[classes]
-    schema = np.flatnonzero(classes == PositionClass.S)
+    schema = np.flatnonzero(classes == _SCHEMA)
     labels[schema] = _DETAILS[_DETAIL_ENDS.searchsorted(rng.random(schema.size), side="right")]
     return labels

@@ -72,6 +72,8 @@ class AttemptTagger:
 
     def tag(self, turn: Turn, number: int, attempt: Attempt) -> TaggedAttempt:
         """The attempt in numbers; under a prompt known by length its tokens have labels and no identity."""
+        if self._observe is None and isinstance(turn.prompt, LengthPrompt) and _only_counted(attempt.output):
+            return self._counted(turn, number, attempt, turn.prompt)
         blocks = with_text(with_hidden_reasoning(attempt, self._assume), self._recording)
         runs, reasoning = self._runs(turn, number, attempt, blocks)
         if self._observe is not None:
@@ -91,6 +93,23 @@ class AttemptTagger:
             straddling_tokens=sum(run.straddling for run in runs),
             hidden_reasoning_tokens=reasoning_tokens,
             opaque_tokens=hidden_tokens - reasoning_tokens,
+            verdict=attempt.verdict,
+            usage=attempt.usage,
+            times=attempt.times,
+            accepted_per_round=attempt.accepted_per_round,
+        )
+
+    def _counted(self, turn: Turn, number: int, attempt: Attempt, prompt: LengthPrompt) -> TaggedAttempt:
+        """An attempt of which only counts are known."""
+        runs = [
+            self._hidden.opaque(block, turn.id, str(number), str(place)) for place, block in enumerate(attempt.output)
+        ]
+        return TaggedAttempt(
+            labels=_joined_labels([run.labels for run in runs if run.labels is not None]),
+            ids=None,
+            segments=None,
+            block_keys=block_keys(attempt.block_ids, prompt.block_tokens) if attempt.block_ids else None,
+            opaque_tokens=sum(run.tokens for run in runs),
             verdict=attempt.verdict,
             usage=attempt.usage,
             times=attempt.times,
@@ -154,6 +173,10 @@ def label_tokens(encoded: Encoded, pieces: Sequence[Piece]) -> tuple[LabelRuns, 
 
 def _hidden_run(hidden: Hidden) -> OutputRun:
     return OutputRun(hidden_ids(hidden), hidden.labels or LabelRuns.of(np.empty(0, np.uint8)), hidden=hidden)
+
+
+def _only_counted(output: Sequence[Block]) -> bool:
+    return bool(output) and all(type(block) is OpaqueBlock for block in output)
 
 
 def _ended(attempt: Attempt) -> bool:

@@ -17,6 +17,7 @@ from tokenclass.tokenizers import Encoded, Tokenizer
 
 _FIRST_HIDDEN_ID = -2
 _HIDDEN_IDS = 2**31 - 2
+_NO_KEYS = np.empty(0, np.uint64)
 _WORDS = 2**64
 
 
@@ -118,6 +119,8 @@ def hidden_ids(hidden: Hidden) -> NDArray[np.int32]:
 
 def block_keys(block_ids: Sequence[int | str], block_tokens: int | None) -> NDArray[np.uint64]:
     """Identity of recorded prefix blocks as numbers."""
+    if not block_ids:
+        return _NO_KEYS
     width = np.uint64(block_tokens or 0)
     if all(type(item) is int and 0 <= item < _WORDS for item in block_ids):
         return salted(np.array(block_ids, np.uint64), np.array([width]))

@@ -30,7 +30,14 @@ class LabelRuns:
     @classmethod
     def of(cls, labels: NDArray[np.uint8]) -> LabelRuns:
         """Code one label a token; shape (tokens,)."""
-        return cls.merged(labels, np.ones(labels.size, np.int32))
+        if labels.size == 0:
+            return cls(labels, np.empty(0, np.int32))
+        borders = (labels[1:] != labels[:-1]).nonzero()[0]
+        ends = np.empty(borders.size + 2, np.int32)
+        ends[0], ends[-1] = 0, labels.size
+        ends[1:-1] = borders
+        ends[1:-1] += 1
+        return cls(labels[ends[:-1]], ends[1:] - ends[:-1])
 
     @classmethod
     def merged(cls, values: NDArray[np.uint8], lengths: NDArray[np.int32]) -> LabelRuns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -95,11 +96,13 @@ class _SessionTagger:
     ) -> None:
         self._session = session
         self._cache = cache
+        self._layout = layout
+        self._options = options
         self._heads = heads
         self._assumptions: dict[str, int] = {}
         self._table = SegmentTableBuilder()
         self._index = {turn.id: index for index, turn in enumerate(session.turns)}
-        renderer = OutputRenderer(
+        self._renderer = OutputRenderer(
             layout.form,
             session.tools,
             prompt_tail=layout.prompt_tail,
@@ -107,15 +110,20 @@ class _SessionTagger:
             reasoning_end=options.reasoning_end,
         )
         self._hidden = HiddenText(session.id, options.class_mix, self._assume)
-        prompt_layout = PromptLayout(
-            layout, renderer, session.tools, self._hidden.in_prompt, show_tools=session.head is None
-        )
-        messages = [_with_text(message, options.recording_tokenizer) for message in session.messages]
-        self._prompts = PromptTagger(prompt_layout, messages, cache, self._table)
         self._attempts = AttemptTagger(
-            renderer, cache, self._table, self._hidden, self._assume, options.recording_tokenizer, observe
+            self._renderer, cache, self._table, self._hidden, self._assume, options.recording_tokenizer, observe
         )
         self._head: Hidden | None = None
+
+    @cached_property
+    def _prompts(self) -> PromptTagger:
+        """Not needed where prompts are known by their length."""
+        session = self._session
+        layout = PromptLayout(
+            self._layout, self._renderer, session.tools, self._hidden.in_prompt, show_tools=session.head is None
+        )
+        messages = [_with_text(message, self._options.recording_tokenizer) for message in session.messages]
+        return PromptTagger(layout, messages, self._cache, self._table)
 
     def run(self) -> TaggedSession:
         session = self._session

@@ -22,22 +22,21 @@ from scenarios.runs.runparts import (
     replica_rows,
     session_shares,
 )
-from simulator.longcolumns import let_go
+from simulator.longcolumns import let_go_all
 from simulator.metrics import (
+    LATENCIES,
     conservation,
     describe,
     gaps_of,
     gate_gpu_s,
     hit_rates,
     itl_per_token,
-    latencies,
     paid_s,
     session_latencies,
 )
 from simulator.replay import Replay
 from simulator.replicalog import time_weighted
 from simulator.solved import solved_tasks
-from simulator.weighted import Weighted
 from simulator.window import Window, window
 from simulator.workload import Workload
 
@@ -198,22 +197,20 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
         **_load(replay),
         **_distributions(replay, measured, measure.percentiles),
     )
-    let_go(
-        *replay.load.values(),
-        *(column for log in replay.replicas for column in (*log.load.values(), *log.work.values())),
-    )
+    let_go_all()
     return summary
 
 
 def _distributions(replay: Replay, measured: Window, percentiles: Sequence[float]) -> dict[str, Any]:
     kept = measured.attempts
+    found = {name: describe(of(replay)[kept], percentiles) for name, of in LATENCIES.items()}
+    let_go_all()
     gaps = gaps_of(replay, kept)
     emitted = int((replay.gaps.counts + replay.by_step.accepted_tokens)[kept].sum())
-    values: dict[str, F64 | Weighted] = {name: column[kept] for name, column in latencies(replay).items()}
-    values["itl_per_step_s"] = gaps
-    values["itl_per_token_s"] = itl_per_token(gaps, emitted)
-    values["session_s"] = session_latencies(replay)[measured.sessions]
-    return {name: describe(column, percentiles) for name, column in values.items()}
+    found["itl_per_step_s"] = describe(gaps, percentiles)
+    found["itl_per_token_s"] = describe(itl_per_token(gaps, emitted), percentiles)
+    found["session_s"] = describe(session_latencies(replay)[measured.sessions], percentiles)
+    return found
 
 
 def _load(replay: Replay) -> dict[str, Any]:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from scenarios.resolve.measure import Measure
 from scenarios.runs.runsummary import RunSummary
 from simulator.goodput import slo_values
-from simulator.metrics import gaps_of, latencies, percentile_name
+from simulator.longcolumns import let_go_all
+from simulator.metrics import LATENCIES, gaps_of, percentile_name
 from simulator.replay import Replay
 from simulator.weighted import NOTHING, Weighted
 from simulator.window import window
@@ -31,8 +32,6 @@ def bench_serve(replay: Replay, workload: Workload, summary: RunSummary, measure
     duration_s = max(measured.duration_s, 1e-12)
     n_input = int(replay.prompt_tokens[done].sum())
     n_output = int(replay.output_tokens[done].sum())
-    times = latencies(replay)
-    values = {name: times[f"{name}_s"][done] for name in ("ttft", "tpot", "e2el")}
     flat: Flat = {
         "duration": measured.duration_s,
         "completed": int(done.sum()),
@@ -45,8 +44,12 @@ def bench_serve(replay: Replay, workload: Workload, summary: RunSummary, measure
         "total_token_throughput": (n_input + n_output) / duration_s,
         "max_concurrent_requests": _max_concurrent(replay.arrival_s[done], replay.finish_s[done]),
     }
-    statistics = {name: _statistics(name, column, measure.percentiles) for name, column in values.items()}
+    statistics = {
+        name: _statistics(name, LATENCIES[f"{name}_s"](replay)[done], measure.percentiles)
+        for name in ("ttft", "tpot", "e2el")
+    }
     statistics["itl"] = _gap_statistics(gaps_of(replay, done), measure.percentiles)
+    let_go_all()
     for name in ("ttft", "tpot", "itl", "e2el"):
         flat |= statistics[name]
     return flat | _speculation(summary)

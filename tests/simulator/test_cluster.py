@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from simulator import engine, metrics
+from simulator import backlog, engine, gaps, ledger, longcolumns, metrics
 from simulator.cluster import ClusterConfig
 from simulator.config import EngineConfig
 from simulator.cost import DeclaredCost
@@ -107,6 +107,21 @@ def _same_bytes(first: Replay, second: Replay) -> None:
             assert a.tobytes() == b.tobytes(), field.name
     for item in dataclasses.fields(first.by_step):
         assert getattr(first.by_step, item.name).tobytes() == getattr(second.by_step, item.name).tobytes(), item.name
+
+
+@settings(examples, max_examples=25)
+@given(cases(), clusters())
+def test_columns_in_files_and_queues_as_numbers_change_nothing(case: Case, cluster: ClusterConfig) -> None:
+    whole = _on(case, cluster)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(longcolumns, "IN_MEMORY_BYTES", 64)
+        patch.setattr(backlog, "OBJECTS", 2)
+        patch.setattr(gaps, "PART", 16)
+        patch.setattr(ledger, "_HELD_ROWS", 20)
+        pieces = _on(case, cluster)
+        chosen = ~np.isnan(pieces.finish_s)
+        _same_bytes(whole, pieces)
+        assert np.array_equal(pieces.gaps.of(chosen).expand(), whole.gaps.of(chosen).expand())
 
 
 @examples

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import longcolumns
-from simulator.longcolumns import LongColumn, SparseColumn, let_go
+from simulator.longcolumns import (
+    LongColumn,
+    ScalarColumn,
+    SparseColumn,
+    apart,
+    full_apart,
+    let_go,
+    let_go_all,
+    zeros_apart,
+)
 from traces.errors import SimtoolError
 
 BLOCKS = st.lists(st.lists(st.integers(0, 65535), max_size=9), max_size=9)
@@ -83,3 +92,45 @@ def test_a_folder_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(longcolumns, "IN_MEMORY_BYTES", 0)
     with pytest.raises(SimtoolError, match=r"No space left on device.*TMPDIR"):
         LongColumn(np.uint8).append(np.zeros(1, np.uint8))
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 20])
+def test_columns_of_known_length_keep_what_is_written(monkeypatch: pytest.MonkeyPatch, in_memory: int) -> None:
+    monkeypatch.setattr(longcolumns, "IN_MEMORY_BYTES", in_memory)
+    columns = zeros_apart(5000, {"time_s": np.float64, "count": np.int32, "flag": np.bool_})
+    full = full_apart(5000, np.nan, np.float64)
+    moved = apart(np.arange(5000))
+    places = np.arange(3, 5000, 7)
+    columns["count"][places] = 5
+    full[places] = 2.5
+    let_go_all()
+    assert [columns[name].dtype for name in columns] == [np.float64, np.int32, np.bool_]
+    assert not columns["time_s"].any()
+    assert not columns["flag"].any()
+    assert np.array_equal(np.flatnonzero(columns["count"]), places)
+    assert np.array_equal(np.flatnonzero(~np.isnan(full)), places)
+    assert np.array_equal(moved, np.arange(5000))
+
+
+def test_no_room_for_a_column_of_known_length_is_said_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(longcolumns, "_reserve", full)
+    with pytest.raises(SimtoolError, match=r"No space left on device.*TMPDIR"):
+        zeros_apart(1 << 20, {"time_s": np.float64})
+
+
+@given(st.lists(st.one_of(st.integers(0, 255), st.none()), max_size=20))
+def test_numbers_one_by_one(moves: list[int | None]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(longcolumns, "IN_MEMORY_BYTES", 2)
+        column = ScalarColumn("i", [9])
+        for move in moves:
+            if move is None:
+                column.settle()
+            else:
+                column.append(move)
+        expected = [9, *(move for move in moves if move is not None)]
+        assert len(column) == len(expected)
+        assert column.array().tolist() == expected

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator import sums, weighted
 from simulator.weighted import NOTHING, Weighted, joined
 
 pairs = st.lists(st.tuples(st.floats(0, 1e3), st.integers(0, 5)), min_size=1, max_size=30)
@@ -39,3 +40,16 @@ def test_parts_zeros_and_scale_are_those_of_all_numbers(parts: list[list[tuple[f
 def test_nothing_is_empty() -> None:
     assert NOTHING.size == 0
     assert joined([]).expand().size == 0
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-9, 3.0])
+def test_a_long_one_is_looked_at_in_parts_to_the_same_bits(monkeypatch: pytest.MonkeyPatch, spread: float) -> None:
+    generator = np.random.default_rng(5)
+    values = generator.lognormal(0, spread, 9001) * generator.choice([1.0, -1.0, 0.0], 9001)
+    whole = Weighted(values, generator.integers(0, 4, 9001)).scaled(1e3).with_zeros(2000)
+    marks = [0, 0.1, 12, 50, 99, 99.97, 100]
+    expected = (whole.mean(), whole.std(), whole.max(), whole.median(), *whole.percentiles(marks))
+    np.testing.assert_array_equal(whole.percentiles(marks), np.percentile(whole.expand(), marks))
+    for module in (weighted, sums):
+        monkeypatch.setattr(module, "PART", 512)
+    assert (whole.mean(), whole.std(), whole.max(), whole.median(), *whole.percentiles(marks)) == expected
