@@ -95,6 +95,8 @@ def workers(
         try:
             yield lambda work, tasks: collected(pool.map(_serve, [work] * len(tasks), tasks) if tasks else iter(()))
         except BaseException:
+            # First what waits: the pool would tell cancelled work that a process died, which is an error of its own.
+            pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - before:
                 child.kill()
             raise
