@@ -15,7 +15,6 @@ from scenarios.runs.runsummary import DEFAULT_MEASURE, RunSummary, summarise
 from scenarios.verdict import judge
 from simulator.config import EngineConfig
 from simulator.lawcosts import read_back
-from simulator.longcolumns import let_go_all
 from simulator.metrics import mean_batch
 from simulator.replay import Replay, ReplayConfig, Watch, run
 from simulator.sessions import LoadConfig
@@ -92,9 +91,7 @@ def decide(
     *measured_tokens_per_round* is what the recording itself reports, at whatever depth it was made with.
     """
     baseline = replay_without(workload, platform, choice, load, seed, _part_of_two(watch, 0))
-    let_go_all()
     speculative = replay_once(workload, platform.engine, platform, choice, load, seed, _part_of_two(watch, 1))
-    let_go_all()
     gamma = platform.engine.num_speculative_tokens
     outputs = replayed_outputs(speculative)
     batch, context = mean_batch(baseline)

@@ -139,12 +139,8 @@ _HOST_COST: list[tuple[str, Callable[[Cost], float]]] = [
 
 _SOLVED: list[tuple[str, Callable[[Cost], float | None]]] = [
     ("tasks solved, as recorded", lambda cost: cost.solved_tasks),
-    ("USD per 1,000 solved tasks, failures in it", lambda cost: _thousand(cost.solved_task_usd)),
+    ("USD per 1,000 solved tasks, failures in it", lambda cost: cost.usd_per_1000_solved_tasks),
 ]
-
-
-def _thousand(usd: float | None) -> float | None:
-    return None if usd is None else usd * 1e3
 
 
 def _of_cost(of: Callable[[Cost], float | None]) -> Callable[[RunSummary], float | None]:

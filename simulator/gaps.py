@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator.longcolumns import PART, LongColumn, apart, let_go_all, zeros_apart
+from simulator.longcolumns import PART, LongColumn, apart, let_go_all, zeros_of
 from simulator.weighted import Weighted, joined
 
 F64 = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ def find_gaps(logs: Sequence[tuple[F64, I64, I64]], first_token_s: F64) -> Gaps:
 
     An attempt must emit on one replica only; segments are as SegmentLog.rows() has them.
     """
-    counts = zeros_apart(first_token_s.size, {"": np.int64})[""]
+    counts = zeros_of(first_token_s.size, np.int64)
     replicas = []
     for end_s, segments, resumed in logs:
         attempt = np.concatenate([segments[:, 0].astype(np.int32), resumed[:, 0].astype(np.int32)])

@@ -126,6 +126,11 @@ def zeros_apart(count: int, kinds: Mapping[str, npt.DTypeLike]) -> dict[str, Col
     }
 
 
+def zeros_of(count: int, kind: npt.DTypeLike) -> Column:
+    """*count* zeros of one *kind*, as `zeros_apart` has them."""
+    return zeros_apart(count, {"": kind})[""]
+
+
 def apart(column: Column) -> Column:
     """*column*, which is not written to, in a temporary file if it is large."""
     if column.nbytes <= IN_MEMORY_BYTES:
@@ -136,9 +141,14 @@ def apart(column: Column) -> Column:
     return found.array()
 
 
+def narrow(numbers: Column) -> Column:
+    """*numbers* as 32-bit integers, in a temporary file if they are large; not to be written to."""
+    return apart(numbers.astype(np.int32))
+
+
 def full_apart(count: int, value: complex, kind: npt.DTypeLike) -> Column:
     """*count* times *value*, to be written to; in a temporary file if that is large."""
-    column = zeros_apart(count, {"": kind})[""]
+    column = zeros_of(count, kind)
     for first in range(0, count, PART):
         column[first : first + PART] = value
     let_go(column)

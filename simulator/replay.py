@@ -23,7 +23,7 @@ from simulator.cost import CostModel
 from simulator.engine import Request
 from simulator.gaps import Gaps, find_gaps
 from simulator.ledger import Table
-from simulator.longcolumns import LongColumn, apart, full_apart, gathered, let_go_all, zeros_apart
+from simulator.longcolumns import LongColumn, apart, full_apart, gathered, let_go_all, narrow, zeros_apart
 from simulator.outcomes import Outcomes
 from simulator.replicalog import ReplicaLog, merged_load
 from simulator.sessions import LoadConfig, SessionDriver
@@ -120,7 +120,9 @@ def run(workload: Workload, config: ReplayConfig, watch: Watch | None = None) ->
     outputs = Outputs(labels, offsets, attempt_keys(workload, config.seed), prompts)
     outcomes = Outcomes(outputs, config.acceptance, config.engine)
     ran = _simulate(workload, config, outcomes, _Record(prompts, watch))
-    return _result(ran, outcomes, outputs, truncated, config)
+    replay = _result(ran, outcomes, outputs, truncated, config)
+    let_go_all()
+    return replay
 
 
 class _Traces(NamedTuple):
@@ -161,7 +163,7 @@ def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, reco
         record.add(Request(attempt, 0, arrival_s=env.now, finish_s=env.now, refused=True))
 
     left_out = np.zeros(workload.n_attempts, dtype=np.bool_)
-    session_of = apart(workload.turn_session[workload.attempt_turn].astype(np.int32)).data
+    session_of = narrow(workload.turn_session[workload.attempt_turn]).data
     paths, lengths = workload.paths.paths, record.prompt_tokens.data
 
     def request(attempt: int) -> Request:

@@ -11,7 +11,7 @@ import numpy as np
 import simpy
 
 from simulator.arrivals import profile_starts, random_starts, recorded_starts
-from simulator.longcolumns import apart, full_apart, zeros_apart
+from simulator.longcolumns import apart, full_apart, narrow, zeros_of
 from simulator.toolruns import ToolRuns
 from simulator.workload import F64, I32, I64, NO_PARENT, Workload, turn_names
 
@@ -101,9 +101,9 @@ class SessionDriver:
         turns = np.arange(workload.n_turns)
         rooted = workload.turn_parent == NO_PARENT
         spawned = np.flatnonzero(workload.session_parent != NO_PARENT)
-        self._attempt_turn = _narrow(workload.attempt_turn).data
+        self._attempt_turn = narrow(workload.attempt_turn).data
         self._turn_attempts = workload.turn_attempts.data
-        self._turn_session = _narrow(workload.turn_session).data
+        self._turn_session = narrow(workload.turn_session).data
         self._children = _Groups(workload.n_turns, workload.turn_parent[~rooted], turns[~rooted])
         self._roots = _Groups(workload.n_sessions, workload.turn_session[rooted], turns[rooted])
         self._session_parent = workload.session_parent.data
@@ -131,13 +131,13 @@ class SessionDriver:
         """Begin to send."""
         roots = np.flatnonzero(self._workload.session_parent == NO_PARENT)
         if self._config.mode is SessionMode.CLOSED:
-            self._queue = iter(_narrow(roots).data)
+            self._queue = iter(narrow(roots).data)
             self._num_queued = roots.size
             self._pump()
             return
         times = self._start_times(roots)
         order = np.argsort(times, kind="stable")
-        self._coming = zip(apart(times[order]).data, _narrow(roots[order]).data, strict=True)
+        self._coming = zip(apart(times[order]).data, narrow(roots[order]).data, strict=True)
         self._arrive()
 
     def done(self, attempt: int, *, failed: bool = False) -> None:
@@ -290,8 +290,8 @@ class _Groups:
 
     def __init__(self, n_groups: int, groups: I32 | I64, members: I64) -> None:
         order = np.argsort(groups, kind="stable")
-        self._members = _narrow(members[order])
-        self._bounds = _narrow(np.searchsorted(groups[order], np.arange(n_groups + 1))).data
+        self._members = narrow(members[order])
+        self._bounds = narrow(np.searchsorted(groups[order], np.arange(n_groups + 1))).data
 
     def of(self, group: int) -> list[int]:
         """The members of *group*."""
@@ -299,13 +299,9 @@ class _Groups:
         return self._members[low:high].tolist() if low < high else []
 
 
-def _narrow(numbers: I32 | I64) -> I32:
-    return apart(numbers.astype(np.int32))
-
-
 def _counter(counts: I64) -> I32:
     """*counts*, to be counted down."""
-    found = zeros_apart(counts.size, {"": np.int32})[""]
+    found = zeros_of(counts.size, np.int32)
     found[:] = counts
     return found
 

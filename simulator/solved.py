@@ -11,6 +11,7 @@ from simulator.replay import Replay
 from simulator.workload import NO_PARENT, Workload
 from traces.model import SOLVED
 
+Bool = npt.NDArray[np.bool_]
 I64 = npt.NDArray[np.int64]
 
 
@@ -18,7 +19,6 @@ I64 = npt.NDArray[np.int64]
 class Solved:
     """Counts of tasks."""
 
-    tasks: int
     with_outcome: int
     """Those whose outcome the recording has."""
     solved: int
@@ -39,9 +39,14 @@ def task_of_session(workload: Workload) -> I64:
         owner = further
 
 
+def accepted_turns(replay: Replay, workload: Workload) -> Bool:
+    """For each turn whether one of its draws was accepted."""
+    return np.bincount(workload.attempt_turn, replay.done & ~workload.attempt_rejected, workload.n_turns) > 0
+
+
 def solved_tasks(replay: Replay, workload: Workload) -> Solved:
     """The tasks of *workload* that *replay* solved. Sub-agents belong to the task of the session that started them."""
-    accepted = np.bincount(workload.attempt_turn, replay.done & ~workload.attempt_rejected, workload.n_turns) > 0
+    accepted = accepted_turns(replay, workload)
     passed = accepted if workload.draws is None else accepted & ~workload.draws.given_up
     task = task_of_session(workload)
     failures = np.bincount(task[workload.turn_session], ~passed, workload.n_sessions)
@@ -49,4 +54,4 @@ def solved_tasks(replay: Replay, workload: Workload) -> Solved:
     through = failures[tasks] == 0
     reward = workload.session_reward[tasks]
     known = int(np.count_nonzero(~np.isnan(reward)))
-    return Solved(tasks.size, known, int(np.count_nonzero(through & (reward >= SOLVED) if known else through)))
+    return Solved(known, int(np.count_nonzero(through & (reward >= SOLVED) if known else through)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,7 +94,8 @@ class Weighted:
             yield self._piece(first, min(size, first + PART))
             let_go(self.values, self.counts)
 
-    def _sum(self, of: Any) -> float:
+    def _sum(self, of: Callable[[F64, Counts], F64]) -> float:
+        """Sum of what *of* makes of each entry's value and count."""
         return long_sum(self.values.size + len(self.zeros), lambda first, last: of(*self._piece(first, last)))
 
     def _ordered(self, ranks: I64) -> F64:

@@ -14,7 +14,7 @@ from simulator.gateconfig import Check, GateConfig
 from simulator.metrics import describe, paid_s
 from simulator.replay import Replay
 from simulator.sessiontime import session_times
-from simulator.solved import solved_tasks, task_of_session
+from simulator.solved import accepted_turns, solved_tasks, task_of_session
 from simulator.workload import Workload
 
 F64 = npt.NDArray[np.float64]
@@ -158,12 +158,10 @@ def _gate(replay: Replay, workload: Workload, usd_per_s: float) -> GateFigures:
 
 
 def _cost(replay: Replay, workload: Workload, usd_per_s: float) -> UnitCost:
-    done = replay.done
-    total_s = float(paid_s(replay, workload)[done].sum())
-    accepted = np.bincount(workload.attempt_turn, done & ~workload.attempt_rejected, workload.n_turns) > 0
+    total_s = float(paid_s(replay, workload)[replay.done].sum())
     found = solved_tasks(replay, workload)
     solved = found.solved
-    turns = int(accepted.sum())
+    turns = int(accepted_turns(replay, workload).sum())
     return UnitCost(
         accepted_turns=turns,
         gpu_s_per_accepted_turn=total_s / turns if turns else None,

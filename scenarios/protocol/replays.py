@@ -21,7 +21,7 @@ from scenarios.protocol.results import CompositionFigures, Figures, Run
 from scenarios.resolve.load import resolve_load
 from scenarios.resolve.platform import Platform
 from simulator.intervals import clustered_ratio
-from simulator.metrics import latencies
+from simulator.metrics import LATENCIES
 from simulator.replay import Replay
 from simulator.sessions import LoadConfig
 from simulator.workload import Workload
@@ -97,7 +97,7 @@ def _by_session(workload: Workload, values: F64 | I64) -> F64:
 
 def _mean_tpot(replay: Replay, workload: Workload) -> tuple[float | None, float | None]:
     """Mean time per output token over requests, and its standard error over sessions."""
-    times = latencies(replay)["tpot_s"]
+    times = LATENCIES["tpot_s"](replay)
     known = ~np.isnan(times)
     counts = _by_session(workload, known.astype(np.int64))
     some = counts > 0

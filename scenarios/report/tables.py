@@ -118,14 +118,9 @@ def _metric(one: Metric) -> Figure:
     return lambda run: one.shown(run.metrics.get(one.name))
 
 
-def _per_solved(run: RunSummary) -> float | None:
-    usd = run.cost.solved_task_usd
-    return None if usd is None else usd * 1e3
-
-
 _SOLVED: list[tuple[str, Figure, str | None]] = [
     ("tasks solved, as recorded", lambda run: run.cost.solved_tasks, None),
-    ("USD per 1,000 solved tasks, failures in it", _per_solved, None),
+    ("USD per 1,000 solved tasks, failures in it", lambda run: run.cost.usd_per_1000_solved_tasks, None),
 ]
 
 

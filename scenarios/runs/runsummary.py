@@ -93,6 +93,11 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     solved_task_usd: float | None = None
     """All attributed cost, failures in it, per solved task."""
 
+    @property
+    def usd_per_1000_solved_tasks(self) -> float | None:
+        """None where none is solved."""
+        return None if self.solved_task_usd is None else self.solved_task_usd * 1e3
+
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """All figures of one replay; times in seconds."""

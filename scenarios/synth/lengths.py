@@ -97,16 +97,15 @@ class LengthWriter:
         blocks: list[Block] = []
         tokens = 0
         for block in planned:
-            if block.tokens:
+            if block.is_call:
+                drawn, count = self._pool(block.code)[source.below(POOL)]
+                blocks += drawn
+            else:
                 label, around = self._label(block.code)
                 count = block.tokens + around
                 if block is planned[-1]:
                     count += self._end_tokens
                 blocks.append(self._run(label, count))
-            else:
-                pool = self._pool(block.code)
-                drawn, count = pool[source.below(POOL)]
-                blocks += drawn
             tokens += count
         if not blocks:
             return (self._run(SubClass.F.name, self._end_tokens),), self._end_tokens
