@@ -67,13 +67,16 @@ def ask(
     *,
     progress: Progress | None = None,
     look: Look | None = None,
+    watch: Watch | None = None,
 ) -> Asked:
-    """Replay the recordings at *paths* as *options* say and judge the result; *look* sees their text as it is read.
+    """Replay the recordings at *paths* as *options* say and judge the result.
+
+    *look* sees their text as it is read, *watch* is told how far the replays are.
 
     Raises OptionError for options out of range, TraceError or SimtoolError for recordings that cannot be used.
     """
     asked = question(read, options)
-    return answer(asked, load(paths, asked.reading, progress=progress, look=look))
+    return answer(asked, load(paths, asked.reading, progress=progress, look=look), watch)
 
 
 def question(read: ReadOptions, options: ReplayOptions) -> Question:

@@ -11,6 +11,7 @@ from scenarios.law.curve import gamma_curve
 from scenarios.options.replay import OptionError
 from scenarios.resolve.measure import Measure
 from scenarios.resolve.platform import Platform
+from scenarios.runs.inturn import InTurn
 from scenarios.runs.runsummary import DEFAULT_MEASURE, RunSummary, summarise
 from scenarios.verdict import judge
 from simulator.config import EngineConfig
@@ -90,8 +91,9 @@ def decide(
 
     *measured_tokens_per_round* is what the recording itself reports, at whatever depth it was made with.
     """
-    baseline = replay_without(workload, platform, choice, load, seed, _part_of_two(watch, 0))
-    speculative = replay_once(workload, platform.engine, platform, choice, load, seed, _part_of_two(watch, 1))
+    replays = InTurn(watch, 2)
+    baseline = replay_without(workload, platform, choice, load, seed, replays.next())
+    speculative = replay_once(workload, platform.engine, platform, choice, load, seed, replays.next())
     gamma = platform.engine.num_speculative_tokens
     outputs = replayed_outputs(speculative)
     batch, context = mean_batch(baseline)
@@ -127,10 +129,3 @@ def decide(
         break_even=break_even(outputs, costs, choice, gamma),
         predictions=rulings(classes, verdict.net_saving.value),
     )
-
-
-def _part_of_two(watch: Watch | None, before: int) -> Watch | None:
-    """*watch* for one of two replays of the same requests, *before* of which are done."""
-    if watch is None:
-        return None
-    return lambda ended, of: watch(before * of + ended, 2 * of)

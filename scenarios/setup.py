@@ -19,7 +19,7 @@ from scenarios.resolve.load import resolve_load
 from scenarios.resolve.platform import Platform, resolve_platform
 from simulator.lawcosts import LawCosts, read_back
 from simulator.metrics import mean_batch
-from simulator.replay import Replay
+from simulator.replay import Replay, Watch
 from simulator.sessions import LoadConfig
 from simulator.workload import Workload
 
@@ -55,9 +55,14 @@ class Setup:
 
 
 def set_up(
-    paths: Sequence[str], read: ReadOptions, options: ReplayOptions, *, progress: Progress | None = None
+    paths: Sequence[str],
+    read: ReadOptions,
+    options: ReplayOptions,
+    *,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Setup:
-    """Read the recordings at *paths* and replay them without speculation.
+    """Read the recordings at *paths* and replay them without speculation; *watch* is told how far the replay is.
 
     Raises OptionError for options out of range and gamma 0, TraceError or SimtoolError for unusable recordings.
     """
@@ -83,7 +88,7 @@ def set_up(
     workload = drawn_workload(recorded, options, book)
     load = resolve_load(options.load, workload, book, num_replicas=platform.cluster.num_replicas)
     choice = choose_acceptance(recorded, workload, platform.engine, options, recording, book)
-    baseline = replay_without(workload, platform, choice, load, options.seed)
+    baseline = replay_without(workload, platform, choice, load, options.seed, watch)
     return Setup(
         recording=recording,
         workload=workload,

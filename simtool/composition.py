@@ -18,6 +18,7 @@ def command(
     *,
     settings: Settings,
     json: o.Json = None,
+    no_progress: o.NoProgress = False,
 ) -> None:
     """C_total of eight combinations of prefix cache, speculation and resampling, three ways.
 
@@ -27,8 +28,10 @@ def command(
     """
     from scenarios.composition.run import composition
     from simtool.console import write_json
+    from simtool.progress import reading, replaying
 
-    answer = composition(traces, settings.read, settings.replay)
+    with reading(no_progress) as count:
+        answer = composition(traces, settings.read, settings.replay, count, replaying(count))
     if json is not None:
         write_json(answer, json)
     if json != "-":

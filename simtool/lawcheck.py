@@ -28,10 +28,10 @@ def command(
     from scenarios.law.lawcheck import law_check
     from scenarios.setup import set_up
     from simtool.console import write_json
-    from simtool.progress import progress
+    from simtool.progress import reading, replaying
 
-    with progress("sessions read", enabled=not no_progress) as count:
-        setup = set_up(traces, settings.read, settings.replay, progress=count)
+    with reading(no_progress) as count:
+        setup = set_up(traces, settings.read, settings.replay, progress=count, watch=replaying(count))
     result = law_check(setup)
     if json is not None:
         write_json(result, json)

@@ -18,13 +18,16 @@ def command(
     *,
     settings: Settings,
     json: o.Json = None,
+    no_progress: o.NoProgress = False,
 ) -> None:
     """Four rules with numbers: schema share on your own spans, precision, round trip to the draft, batch size."""
     from scenarios.law.limits import limits
     from scenarios.setup import set_up
     from simtool.console import write_json
+    from simtool.progress import reading, replaying
 
-    setup = set_up(traces, settings.read, settings.replay)
+    with reading(no_progress) as count:
+        setup = set_up(traces, settings.read, settings.replay, progress=count, watch=replaying(count))
     found = limits(setup.baseline, setup.platform, settings.replay.platform, setup.choice, setup.gamma)
     if json is not None:
         write_json(found, json)

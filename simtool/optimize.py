@@ -34,11 +34,12 @@ def command(
     from scenarios.options.settings import with_gamma
     from scenarios.setup import set_up
     from simtool.console import write_json
-    from simtool.progress import progress
+    from simtool.progress import reading, replaying
 
-    with progress("sessions read", enabled=not no_progress) as count:
-        setup = set_up(traces, settings.read, with_gamma(settings.replay, str(max_gamma)), progress=count)
-    result = optimize(setup)
+    with reading(no_progress) as count:
+        deepest = with_gamma(settings.replay, str(max_gamma))
+        setup = set_up(traces, settings.read, deepest, progress=count, watch=replaying(count))
+        result = optimize(setup, replaying(count))
     if json is not None:
         write_json(result, json)
     if json != "-":

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from traces.meter import ByteMeter
@@ -12,6 +12,9 @@ from traces.meter import ByteMeter
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.progress import Progress
+
+
+_REPLAYED = "requests replayed"
 
 
 class Reporter:
@@ -25,7 +28,7 @@ class Reporter:
         self.total = total
         self._count = 0
         self._label = label
-        self._stage = ""
+        self._shown = ("", label)
         self._bar = bar
         self._task = bar.add_task(label, total=None, count="", rate="")
 
@@ -38,11 +41,18 @@ class Reporter:
         self.total = total
         self._count = count
 
+    def replayed(self, count: int, total: int, /) -> None:
+        """Take *count* of *total* requests: what was read is over."""
+        if self._label != _REPLAYED:
+            self._label = _REPLAYED
+            self.meter = ByteMeter()
+        self.of(count, total)
+
     def draw(self) -> None:
         """Bring what the terminal shows up to date."""
-        stage, in_bytes, count = self.meter.stage, self.meter.total_bytes, self._count
-        if stage != self._stage:
-            self._stage = stage
+        label, stage, in_bytes, count = self._label, self.meter.stage, self.meter.total_bytes, self._count
+        if (stage, label) != self._shown:
+            self._shown = stage, label
             self._bar.reset(self._task, total=None)
         done = self.meter.read_bytes if in_bytes else count
         shown = f"{count:,}" if self.total is None else f"{count:,} of {self.total:,}"
@@ -51,7 +61,7 @@ class Reporter:
             total=in_bytes or self.total,
             completed=done,
             count="" if stage else shown,
-            description=stage or self._label,
+            description=stage or label,
             rate=self._rate(done, 0 if done >= in_bytes and not stage else in_bytes),
         )
 
@@ -97,3 +107,13 @@ def progress(label: str, *, enabled: bool) -> Iterator[Reporter | None]:
     with Drawn(*columns, console=stderr_console(), transient=True) as bar:
         reporters.append(Reporter(bar, label))
         yield reporters[0]
+
+
+def reading(no_progress: bool) -> AbstractContextManager[Reporter | None]:
+    """Progress of reading recordings, and of replays of them afterwards (`replaying`)."""
+    return progress("sessions read", enabled=not no_progress)
+
+
+def replaying(reporter: Reporter | None) -> Callable[[int, int], None] | None:
+    """What takes how many requests are replayed, and of how many; None where nothing is shown."""
+    return None if reporter is None else reporter.replayed

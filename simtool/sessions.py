@@ -32,6 +32,7 @@ def command(
     *,
     settings: Settings,
     json: o.Json = None,
+    no_progress: o.NoProgress = False,
 ) -> None:
     """Replay agent sessions and give latency, GPU seconds and cost by session and by task.
 
@@ -40,8 +41,10 @@ def command(
     from scenarios.agents.sessionreport import session_reports
     from scenarios.ask import ask
     from simtool.console import write_json
+    from simtool.progress import reading, replaying
 
-    asked = ask(traces, settings.read, settings.replay)
+    with reading(no_progress) as count:
+        asked = ask(traces, settings.read, settings.replay, progress=count, watch=replaying(count))
     reports = session_reports(asked, settings.replay.gate, settings.replay.seed)
     if json is not None:
         write_json(reports, json)

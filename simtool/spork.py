@@ -27,6 +27,7 @@ def command(
         float, typer.Option("--cost-s", min=0, help="Seconds charged for a wrong start.", rich_help_panel="Guessing")
     ] = 0.0,
     json: o.Json = None,
+    no_progress: o.NoProgress = False,
 ) -> None:
     """Speculative tool execution: latency saved and work wasted per session.
 
@@ -36,8 +37,11 @@ def command(
     from scenarios.agents.spork import PUBLISHED, spork
     from scenarios.ask import ask
     from simtool.console import write_json
+    from simtool.progress import reading, replaying
 
-    answer = spork(ask(traces, settings.read, settings.replay), accuracy or PUBLISHED, cost_s, settings.replay.seed)
+    with reading(no_progress) as count:
+        asked = ask(traces, settings.read, settings.replay, progress=count, watch=replaying(count))
+        answer = spork(asked, accuracy or PUBLISHED, cost_s, settings.replay.seed)
     if json is not None:
         write_json(answer, json)
     if json != "-":

@@ -33,12 +33,12 @@ def command(
     from scenarios.law.whatif import what_if
     from scenarios.recordings.loaded import load
     from simtool.console import write_json
-    from simtool.progress import progress
+    from simtool.progress import reading, replaying
 
     asked = question(settings.read, settings.replay)
-    with progress("sessions read", enabled=not no_progress) as count:
+    with reading(no_progress) as count:
         loaded = load(traces, asked.reading, progress=count)
-    result = what_if(asked, loaded, w_s_from, w_s_to)
+        result = what_if(asked, loaded, w_s_from, w_s_to, replaying(count))
     if json is not None:
         write_json(result, json)
     if json != "-":

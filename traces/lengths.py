@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 import xxhash
 
 from traces.model import (
@@ -85,14 +87,16 @@ def block_count_fits(tokens: int, blocks: int, block_tokens: int) -> bool:
     return blocks in (tokens // block_tokens, -(-tokens // block_tokens))
 
 
-def infer_block_tokens(requests: Iterable[tuple[int, int]]) -> int | None:
-    """The block size that fits all (input tokens, ids) pairs; None if none of BLOCK_SIZES does."""
-    fitting = list(BLOCK_SIZES)
-    for tokens, blocks in requests:
-        fitting = [size for size in fitting if block_count_fits(tokens, blocks, size)]
-        if not fitting:
-            return None
-    return fitting[0]
+def infer_block_tokens(sizes: array[int], default: int) -> int | None:
+    """The one of BLOCK_SIZES that fits *sizes*, each prompt's tokens before its number of ids; None if none does.
+
+    *default*: where there are no prompts.
+    """
+    if not sizes:
+        return default
+    tokens, blocks = np.frombuffer(sizes, np.int64).reshape(-1, 2).T
+    fitting = (size for size in BLOCK_SIZES if np.all((blocks == tokens // size) | (blocks == -(-tokens // size))))
+    return next(fitting, None)
 
 
 def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
@@ -171,7 +175,11 @@ def blocks_prompt(tokens: int, ids: Sequence[int | str], block_tokens: int) -> L
     """A prompt with block ids. Raises ValueError when there are too many or too few of them."""
     if not ids:
         return LengthPrompt(tokens=tokens)
-    count = len(ids)
-    if count != -(-tokens // block_tokens) and count != tokens // block_tokens:
-        raise ValueError(f"{count} block ids of {block_tokens} tokens do not fit {tokens} input tokens")
+    check_blocks(tokens, len(ids), block_tokens)
     return LengthPrompt(tokens=tokens, block_tokens=block_tokens, block_ids=tuple(ids))
+
+
+def check_blocks(tokens: int, blocks: int, block_tokens: int) -> None:
+    """Raise ValueError when *blocks* ids, of which there may be none, are too many or too few for *tokens* tokens."""
+    if blocks and blocks != -(-tokens // block_tokens) and blocks != tokens // block_tokens:
+        raise ValueError(f"{blocks} block ids of {block_tokens} tokens do not fit {tokens} input tokens")

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from scenarios.acceptance.expected import AcceptanceChoice
 from scenarios.decide import replay_once
 from scenarios.resolve.platform import Platform
+from scenarios.runs.inturn import InTurn
 from simulator.metrics import gate_gpu_s, mean_batch
-from simulator.replay import Replay
+from simulator.replay import Replay, Watch
 from simulator.sessions import LoadConfig
 from simulator.workload import Workload
 
@@ -96,14 +97,17 @@ class LeverRun:
         return float(spent / max(1.0, self.accepted.sum()))
 
 
-def lever_runs(draws: Draws, platform: Platform, load: LoadConfig, seed: int) -> Iterator[LeverRun]:
-    """Each of ALL_LEVERS replayed on one seed."""
+def lever_runs(
+    draws: Draws, platform: Platform, load: LoadConfig, seed: int, watch: Watch | None = None
+) -> Iterator[LeverRun]:
+    """Each of ALL_LEVERS replayed on one seed; *watch* is told how far that is."""
+    replays = InTurn(watch, len(ALL_LEVERS))
     for levers in ALL_LEVERS:
         engine = platform.engine if levers.speculation else platform.baseline_engine
         workload = draws.resampled if levers.resampling else draws.once
         choice = draws.acceptance_resampled if levers.resampling else draws.acceptance_once
         engine = replace(engine, enable_prefix_caching=levers.cache)
-        yield _summed(levers, workload, replay_once(workload, engine, platform, choice, load, seed))
+        yield _summed(levers, workload, replay_once(workload, engine, platform, choice, load, seed, replays.next()))
 
 
 def _summed(levers: Levers, workload: Workload, replay: Replay) -> LeverRun:

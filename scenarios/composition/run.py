@@ -24,6 +24,7 @@ from scenarios.resolve.load import resolve_load
 from scenarios.resolve.platform import resolve_platform
 from simulator import predictions
 from simulator.origin import Origin
+from simulator.replay import Watch
 from simulator.resample import resample
 from simulator.workload import Workload
 
@@ -54,8 +55,9 @@ def composition(
     read: ReadOptions,
     options: ReplayOptions,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> CompositionAnswer:
-    """C_total of the recordings at *paths* with levers on and off.
+    """C_total of the recordings at *paths* with levers on and off; *watch* is told how far the replays are.
 
     Resampling on means the draws of ``options.gate`` or ``options.nu``, DEFAULT_NU without either.
 
@@ -90,7 +92,7 @@ def composition(
         acceptance_resampled=choose_acceptance(recorded, again, platform.engine, options, recording, book),
     )
     load = resolve_load(options.load, once, book, num_replicas=platform.cluster.num_replicas)
-    factors, combinations = compose(list(lever_runs(draws, platform, load, options.seed)), options.seed)
+    factors, combinations = compose(list(lever_runs(draws, platform, load, options.seed, watch)), options.seed)
     everything = combinations[-1]
     ruling = predictions.r3(everything.C_total_formula_s, everything.C_total_joint_s)
     return CompositionAnswer(

@@ -13,11 +13,12 @@ from scenarios.decide import replay_once
 from scenarios.law.batchcost import step_cost_per_token
 from scenarios.law.curve import SUFFIX_GAMMAS, Predictor, net_saving, thinned_outputs
 from scenarios.options.replay import OptionError
+from scenarios.runs.inturn import InTurn
 from scenarios.setup import Setup
 from scenarios.verdict import net_interval
 from simulator.metrics import mean_batch
 from simulator.policies import DraftPolicy, GammaByBatchSize, GammaByLabel
-from simulator.replay import Replay
+from simulator.replay import Replay, Watch
 from tokenclass.classes import CLASS_OF_SUBCLASS, PositionClass
 
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -61,8 +62,11 @@ class Optimum(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
 
 
-def optimize(setup: Setup) -> Optimum:
-    """The best fixed depth, depth by class and depth by batch size up to the setup's gamma, each replayed."""
+def optimize(setup: Setup, watch: Watch | None = None) -> Optimum:
+    """The best fixed depth, depth by class and depth by batch size up to the setup's gamma, each replayed.
+
+    *watch* is told how far the replays are.
+    """
     if setup.choice.tree_depth is not None:
         raise OptionError("--draft-tree: a tree is drafted whole; simtool law --tree names its best size")
     depths = [g for g in range(1, setup.gamma + 1) if setup.choice.depths is None or g in setup.choice.depths]
@@ -80,10 +84,11 @@ def optimize(setup: Setup) -> Optimum:
     fixed = max(depths, key=lambda gamma: _saving(predict, gamma, None))
     by_class = _by_class(predict, fixed, depths)
     by_size = [_at_size(setup, predict, size, depths) for size in BATCH_SIZES]
+    replays = InTurn(watch, 3)
     candidates = [
-        _candidate(setup, f"gamma {fixed}, fixed", str(fixed), fixed, None, _saving(predict, fixed, None)),
-        _class_candidate(setup, predict, by_class),
-        _size_candidate(setup, by_size),
+        _candidate(setup, replays, f"gamma {fixed}, fixed", str(fixed), fixed, None, _saving(predict, fixed, None)),
+        _class_candidate(setup, replays, predict, by_class),
+        _size_candidate(setup, replays, by_size),
     ]
     best = max(candidates, key=lambda one: one.replayed.value)
     pays = best.replayed.low > 0
@@ -148,15 +153,15 @@ def _at_size(setup: Setup, predict: Predictor, size: int, depths: Sequence[int])
     return best
 
 
-def _class_candidate(setup: Setup, predict: Predictor, depths: dict[PositionClass, int]) -> Candidate:
+def _class_candidate(setup: Setup, replays: InTurn, predict: Predictor, depths: dict[PositionClass, int]) -> Candidate:
     option = ",".join(f"{one.name}={depths[one]}" for one in PositionClass)
     deepest = max(depths.values())
     policy = _policy(depths)
     expected = _saving(predict, deepest, policy) if deepest else 0.0
-    return _candidate(setup, "by class", option, deepest, policy, expected)
+    return _candidate(setup, replays, "by class", option, deepest, policy, expected)
 
 
-def _size_candidate(setup: Setup, points: Sequence[BatchPoint]) -> Candidate:
+def _size_candidate(setup: Setup, replays: InTurn, points: Sequence[BatchPoint]) -> Candidate:
     rows = []
     for at, point in enumerate(points):
         last = points[at + 1].batch_size - 1 if at + 1 < len(points) else 2**31 - 1
@@ -171,12 +176,13 @@ def _size_candidate(setup: Setup, points: Sequence[BatchPoint]) -> Candidate:
     shown = ",".join(f"{low}-{'' if high >= 2**31 - 1 else high}:{gamma}" for low, high, gamma in merged)
     sizes = GammaByBatchSize(tuple(merged))
     return _candidate(
-        setup, "by batch size", f"{deepest} --gamma-by-batch-size {shown}", deepest, None, None, by_size=sizes
+        setup, replays, "by batch size", f"{deepest} --gamma-by-batch-size {shown}", deepest, None, None, by_size=sizes
     )
 
 
 def _candidate(
     setup: Setup,
+    replays: InTurn,
     name: str,
     option: str,
     gamma: int,
@@ -185,7 +191,7 @@ def _candidate(
     *,
     by_size: GammaByBatchSize | None = None,
 ) -> Candidate:
-    interval = Interval(0.0, 0.0, 0.0)
+    interval, watch = Interval(0.0, 0.0, 0.0), replays.next()
     if gamma:
         choice: AcceptanceChoice = replace(setup.choice, policy=policy)
         engine = replace(
@@ -194,6 +200,6 @@ def _candidate(
             num_speculative_tokens_per_batch_size=by_size,
             draft_depth_varies=policy is not None or setup.choice.constraint is not None,
         )
-        replay: Replay = replay_once(setup.workload, engine, setup.platform, choice, setup.load, setup.seed)
+        replay: Replay = replay_once(setup.workload, engine, setup.platform, choice, setup.load, setup.seed, watch)
         interval = net_interval(setup.workload, replay, setup.baseline, setup.seed, setup.platform.relative_price)
     return Candidate(name=name, option=option, expected_net_saving=expected, replayed=interval)

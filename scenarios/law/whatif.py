@@ -13,10 +13,11 @@ from scenarios.ask import Asked, Question, answer
 from scenarios.law.stretch import schema_share, stretched
 from scenarios.options.replay import OptionError
 from scenarios.recordings.loaded import Loaded
+from scenarios.runs.inturn import InTurn
 from scenarios.verdict import net_interval
 from simulator.acceptance.base import Outputs
 from simulator.config import MODELLED_ENGINE
-from simulator.replay import attempt_keys
+from simulator.replay import Watch, attempt_keys
 from simulator.workload import Workload
 from tokenclass.classes import SubClass
 
@@ -69,8 +70,10 @@ class _Moved:
     side: Side
 
 
-def what_if(asked: Question, loaded: Loaded, w_from: float, w_to: float) -> WhatIf:
+def what_if(asked: Question, loaded: Loaded, w_from: float, w_to: float, watch: Watch | None = None) -> WhatIf:
     """Replay the workload with its schema share at *w_from* and at *w_to*, all else alike.
+
+    *watch* is told how far the replays are.
 
     Raises OptionError for shares that the recording cannot have, and for acceptance measured on recorded tokens,
     which says nothing of spans of other lengths.
@@ -80,8 +83,9 @@ def what_if(asked: Question, loaded: Loaded, w_from: float, w_to: float) -> What
             "whatif-w-s needs acceptance that is declared: what was measured on the recorded tokens says nothing of "
             "spans of other lengths; give --acceptance-length, --eps or --profile"
         )
+    sides = InTurn(watch, 2)
     before, after = (
-        _side(asked, loaded, *with_share(loaded.workload, share, flag, asked.options.seed))
+        _side(asked, loaded, sides.next(), *with_share(loaded.workload, share, flag, asked.options.seed))
         for share, flag in ((w_from, "--w-s-from"), (w_to, "--w-s-to"))
     )
     workload, seed = after.asked.workload, asked.options.seed
@@ -129,8 +133,8 @@ def with_share(workload: Workload, share: float, flag: str, seed: int) -> tuple[
     return replace(workload, labels=labels, offsets=offsets), factor
 
 
-def _side(asked: Question, loaded: Loaded, workload: Workload, factor: float) -> _Moved:
-    found = answer(asked, replace(loaded, workload=workload))
+def _side(asked: Question, loaded: Loaded, watch: Watch | None, workload: Workload, factor: float) -> _Moved:
+    found = answer(asked, replace(loaded, workload=workload), watch)
     summary = found.answer.replay
     cost = summary.cost
     verdict = found.answer.verdict

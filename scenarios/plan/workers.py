@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,12 +93,16 @@ def workers(
             jobs, mp_context=context, initializer=_open, initargs=(path, shop.objectives, shop.max_requests)
         )
         try:
-            yield lambda work, tasks: collected(pool.map(_serve, [work] * len(tasks), tasks) if tasks else iter(()))
+            yield lambda work, tasks: collected(_in_order([pool.submit(_serve, work, one) for one in tasks]))
         except BaseException:
-            # First what waits: the pool would tell cancelled work that a process died, which is an error of its own.
-            pool.shutdown(wait=False, cancel_futures=True)
+            # What waits is not cancelled: the pool tells it that a process died, which for cancelled work is an error.
             for child in set(multiprocessing.active_children()) - before:
                 child.kill()
             raise
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown()
+
+
+def _in_order(futures: list[Future[R]]) -> Iterator[R]:
+    for future in futures:
+        yield future.result()

@@ -4,13 +4,17 @@ import io
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from scenarios.options.read import ReadOptions
 from scenarios.recordings.recording import open_recording
-from simtool.progress import Reporter, progress
+from simtool.progress import Reporter, progress, reading, replaying
+from tests.shared import AGENT_LOOP
+from tests.simtool.conftest import Cli
+from traces.meter import ByteMeter
 from traces.source import SourceFile
 
 _REDRAWN_S = 0.5
@@ -80,3 +84,57 @@ def test_nothing_is_shown_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> 
     with progress("sessions read", enabled=False) as bar:
         assert bar is None
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("law-check", []),
+        ("optimize-gamma", ["--max-gamma", "2"]),
+        ("whatif-w-s", ["--w-s-from", "0.3", "--w-s-to", "0.5"]),
+        ("limits", []),
+        ("composition", []),
+        ("sessions", []),
+        ("spork", []),
+    ],
+)
+def test_reading_and_all_replays_are_told(
+    command: str, options: list[str], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = _Told()
+    monkeypatch.setattr("simtool.progress.reading", lambda _: nullcontext(told))
+    ran = cli(command, str(AGENT_LOOP), *options)
+    assert ran.code == 0, ran.err
+    assert told.sessions == list(range(1, len(told.sessions) + 1))
+    assert told.ended[-1][0] == told.ended[-1][1]
+
+
+class _Told:
+    """A reporter that remembers."""
+
+    def __init__(self) -> None:
+        self.meter = ByteMeter()
+        self.sessions: list[int] = []
+        self.ended: list[tuple[int, int]] = []
+
+    def __call__(self, count: int, /) -> None:
+        self.sessions.append(count)
+
+    def replayed(self, count: int, total: int, /) -> None:
+        self.ended.append((count, total))
+
+
+def test_replays_follow_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = _terminal(monkeypatch)
+    path = tmp_path / "trace.json"
+    path.write_bytes(b"x" * 1000)
+    with reading(no_progress=False) as bar:
+        assert isinstance(bar, Reporter)
+        bar.meter.begin([path])
+        bar(7)
+        assert _soon(lambda: "7 sessions read" in terminal.getvalue())
+        tell = replaying(bar)
+        assert tell is not None
+        tell(25, 100)
+        assert _soon(lambda: "25 of 100 requests replayed" in terminal.getvalue())
+    assert replaying(None) is None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 
 import msgspec
 
-from traces.lengths import blocks_prompt, continued, infer_block_tokens, length_turn, scoped, unique, usable_lengths
-from traces.model import LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn
+from traces.lengths import check_blocks, continued, infer_block_tokens, opaque, scoped, unique, usable_lengths
+from traces.model import Attempt, LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn, Usage
 from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, rows
 from traces.readers.base import JsonReader
 from traces.readlog import ReadLog
@@ -42,14 +43,18 @@ class AgenticMooncakeReader(JsonReader):
         header: Json = {}
         requests: list[AgenticRow] = []
         last_ids: dict[str, tuple[int | str, ...]] = {}
+        sizes = array("q")
         for row in rows(file, log):
             if not isinstance(row, AgenticRow):
                 header = row
             elif (row.input_tokens and row.output_tokens) or usable_lengths(row.input_tokens, row.output_tokens, log):
                 row.ids = last_ids[row.session_id] = continued(last_ids.get(row.session_id, ()), row.ids)
                 requests.append(row)
+                if row.ids:
+                    sizes.append(row.input_tokens)
+                    sizes.append(len(row.ids))
         last_ids.clear()
-        block_tokens = _block_tokens(header, requests)
+        block_tokens = as_count(header.get("block_size")) or infer_block_tokens(sizes, DEFAULT_BLOCK_TOKENS)
         if block_tokens is None:
             reason = "no block size fits all pairs of input length and number of hash_ids"
             log.invalid(file.name, None, reason, "check that each id stands for a block of the prompt")
@@ -69,23 +74,29 @@ class _Entry(msgspec.Struct, gc=False):
 
     chain: int
     row: AgenticRow
-    prompt: LengthPrompt
     sent_s: float | None
     parent: str | None
     tool_waits: tuple[ToolWait, ...] = ()
     user_wait_s: float | None = None
 
-    def turn(self) -> Turn:
+    def turn(self, block_tokens: int) -> Turn:
         """The request as a turn."""
-        return length_turn(
-            self.row.request_id,
-            self.prompt,
-            self.row.output_tokens,
-            times=Times(sent_s=self.sent_s) if self.sent_s is not None else None,
+        row, sent_s = self.row, self.sent_s
+        tokens, output_tokens, ids = row.input_tokens, row.output_tokens, row.ids
+        prompt = LengthPrompt(tokens=tokens, block_tokens=block_tokens if ids else None, block_ids=ids)
+        attempt = Attempt(
+            output=opaque(output_tokens),
+            usage=Usage(input_tokens=tokens, output_tokens=output_tokens),
+            times=Times(sent_s=sent_s) if sent_s is not None else None,
+        )
+        return Turn(
+            id=row.request_id,
+            prompt=prompt,
+            attempts=(attempt,),
             parent=self.parent,
             tool_waits=self.tool_waits,
             user_wait_s=self.user_wait_s,
-            model=self.row.model,
+            model=row.model,
         )
 
 
@@ -121,14 +132,15 @@ class _Graph:
             known = tuple([wait for wait in known if wait.request_id in home])
         if len(known) < len(row.waits):
             self.log.assume("request that waits for a missing or later one: starts at its own time")
-        ids = scoped(row.ids, row.session_id.partition("/")[0]) if self.local_ids else row.ids
+        if self.local_ids:
+            row.ids = scoped(row.ids, row.session_id.partition("/")[0])
         try:
-            prompt = blocks_prompt(row.input_tokens, ids, self.block_tokens)
+            check_blocks(row.input_tokens, len(row.ids), self.block_tokens)
         except ValueError as error:
             self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
             return
         parent, chain = self._place(row, known)
-        entry = _Entry(chain, row, prompt, row.not_before_s if not known else None, parent)
+        entry = _Entry(chain, row, row.not_before_s if not known else None, parent)
         self.entries.append(entry)
         home[name] = entry
 
@@ -137,6 +149,10 @@ class _Graph:
         home, session = self.home, row.session_id
         if not known:
             return None, self._new_chain(row, [])
+        if len(known) == 1 and home[known[0].request_id].row.session_id == session:
+            parent = home[known[0].request_id]
+            self._wait(parent, known[0], row, [])
+            return known[0].request_id, parent.chain
         inside = [wait for wait in known if home[wait.request_id].row.session_id == session]
         outside = [wait for wait in known if wait not in inside] if len(inside) < len(known) else []
         if not inside:
@@ -155,7 +171,7 @@ class _Graph:
         for number, chain in enumerate(self.chains):
             turns = []
             while entries and entries[-1].chain == number:
-                turns.append(entries.pop().turn())
+                turns.append(entries.pop().turn(self.block_tokens))
             yield Session(id=chain.id, turns=tuple(turns), parent=chain.parent, start_s=chain.start_s)
 
     def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> int:
@@ -178,13 +194,3 @@ class _Graph:
         for wait in outside:
             self.log.assume("wait for a request of another session: a tool run of unrecorded length")
             entry.tool_waits += (ToolWait(name="sub-agent", duration_s=None, call_id=wait.request_id),)
-
-
-def _block_tokens(header: Json, requests: Iterable[AgenticRow]) -> int | None:
-    stated = as_count(header.get("block_size"))
-    if stated:
-        return stated
-    pairs = [(row.input_tokens, len(row.ids)) for row in requests if row.ids]
-    if not pairs:
-        return DEFAULT_BLOCK_TOKENS
-    return infer_block_tokens(pairs)

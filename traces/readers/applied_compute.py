@@ -102,24 +102,20 @@ def _session(name: str, row: _Row, log: ReadLog) -> Session | None:
     totals = list(accumulate(grown, initial=row.input_prompt_length))
     waits = row.tool_call_latency or (None,) * (len(replies) - 1)
     tools = [*[(ToolWait(name="tool", duration_s=wait_s),) for wait_s in waits], ()]
-    calls = list(zip(_names(len(replies)), totals, replies, tools, strict=True))
     if not all(replies):
-        calls = [call for call in calls if call[2]]
-        log.omit(_NO_OUTPUT, len(replies) - len(calls))
+        log.omit(_NO_OUTPUT, replies.count(0))
     first = first_id(name)
     ids = tuple(range(first, first - (-totals[-1] // _BLOCK_TOKENS)))
-    turns = [
-        Turn(
-            id=turn_id,
-            prompt=LengthPrompt(
-                tokens=total, block_tokens=_BLOCK_TOKENS, block_ids=ids[: (total + _BLOCK_TOKENS - 1) // _BLOCK_TOKENS]
-            ),
-            attempts=(Attempt(output=opaque(reply), usage=Usage(input_tokens=total, output_tokens=reply)),),
-            parent=parent,
-            tool_waits=tool,
-        )
-        for (turn_id, total, reply, tool), parent in zip(calls, (None, *[call[0] for call in calls]), strict=False)
-    ]
+    turns: list[Turn] = []
+    parent = None
+    for turn_id, total, reply, tool in zip(_names(len(replies)), totals, replies, tools, strict=True):
+        if not reply:
+            continue
+        blocks = (total + _BLOCK_TOKENS - 1) // _BLOCK_TOKENS
+        prompt = LengthPrompt(tokens=total, block_tokens=_BLOCK_TOKENS, block_ids=ids[:blocks])
+        attempt = Attempt(output=opaque(reply), usage=Usage(input_tokens=total, output_tokens=reply))
+        turns.append(Turn(id=turn_id, prompt=prompt, attempts=(attempt,), parent=parent, tool_waits=tool))
+        parent = turn_id
     return Session(id=name, turns=tuple(turns)) if turns else None
 
 
