@@ -68,8 +68,6 @@ def command(
     from scenarios.options.replay import OptionError
     from scenarios.recordings.excerpt import ExcerptPicker
     from scenarios.recordings.loaded import load
-    from scenarios.runs.outputs import check_output_dir, write_outputs
-    from scenarios.runs.timeline import write_timeline
     from simtool.console import write_json
     from simtool.progress import progress
     from simtool.show_replay import show
@@ -77,6 +75,8 @@ def command(
     if fail_on_slo and not settings.replay.measure.goodput:
         raise OptionError("--fail-on-slo needs objectives: give --goodput, for example --goodput ttft:500")
     if output_dir is not None:
+        from scenarios.runs.outputs import check_output_dir, write_outputs  # pyarrow, which few runs need
+
         check_output_dir(output_dir, force=force)
     picker = ExcerptPicker()
     look = picker.observer if excerpt and output_dir is not None else None
@@ -88,6 +88,8 @@ def command(
     if output_dir is not None:
         write_outputs(asked, output_dir, picker.outputs)
     if timeline is not None:
+        from scenarios.runs.timeline import write_timeline
+
         write_timeline(asked, timeline, timeline_events)
     if json is not None:
         write_json(asked.answer, json)

@@ -61,6 +61,15 @@ class KeyColumn:
         if len(self._keys) >= _CHUNK or len(self._tokens) >= _CHUNK:
             self._end_chunk()
 
+    def add_without(self, prompt_tokens: I64) -> None:
+        """Add requests without keys."""
+        self._counts.frombytes(np.zeros(prompt_tokens.size, np.int32).tobytes())
+        for column in (self._tokens, self._prompt_tokens):
+            column.frombytes(prompt_tokens.tobytes())
+        self._widths.frombytes(np.ones(prompt_tokens.size, np.int64).tobytes())
+        if len(self._tokens) >= _CHUNK:
+            self._end_chunk()
+
     def build(self, first_identity: int, *, every_prompt_twice: bool = False) -> KeyPaths:
         """The paths of all requests, identities numbered from *first_identity* as they are first met.
 

@@ -93,6 +93,11 @@ class ScalarColumn:
     def __len__(self) -> int:
         return len(self._column) + len(self._held)
 
+    def extend(self, numbers: Column) -> None:
+        """Add many numbers."""
+        self.settle()
+        self._column.append(numbers)
+
     def settle(self) -> None:
         """Let what was appended go to a file if the column is large."""
         self._column.append(np.array(self._held))

@@ -65,6 +65,16 @@ class NamesBuilder:
         if len(self._held) > _HELD_BYTES:
             self._settle()
 
+    def extend(self, names: Sequence[str]) -> None:
+        """Add many names."""
+        texts = [name.encode("utf-8", "surrogatepass") for name in names]
+        self._held += b"".join(texts)
+        self._ends.extend(self._end + np.cumsum([len(text) for text in texts]))
+        self._end += sum(map(len, texts))
+        self._count += len(texts)
+        if len(self._held) > _HELD_BYTES:
+            self._settle()
+
     def build(self) -> Names:
         """The names so far."""
         self._settle()

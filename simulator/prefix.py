@@ -20,6 +20,7 @@ from simulator.kvcache import NO_BLOCKS, BlockIds
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, SegmentTable
 
 U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 
 
@@ -65,6 +66,12 @@ class PrefixIndex:
         """Add one attempt under a prompt known by length: its prompt, and what its output fills (None: not known)."""
         self._order.append(~len(self._keyed))
         self._keyed.add(prompt, output_keys, output_tokens)
+
+    def add_unshared(self, prompt_tokens: I64) -> None:
+        """Add attempts under prompts of these lengths, of which nothing is known to be shared."""
+        first = len(self._keyed)
+        self._keyed.add_without(prompt_tokens)
+        self._order.frombytes((~np.arange(first, len(self._keyed))).tobytes())
 
     def blocks(self, prompt: SegmentPrompt, segments: SegmentTable, output: tuple[int, ...] | None) -> BlockIds:
         """Identities of all full blocks of a prompt and an output, numbered as they are first met."""

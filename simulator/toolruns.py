@@ -80,6 +80,10 @@ class ToolRunsBuilder:
             self._duration.append(float("nan") if duration_s is None else duration_s)
         self._offsets.append(len(self._tool))
 
+    def add_turns_without(self, count: int) -> None:
+        """Add *count* turns after which no tool runs."""
+        self._offsets.extend(np.full(count, len(self._tool)))
+
     def build(self) -> ToolRuns:
         """All runs added."""
         return ToolRuns(tuple(self._index), self._tool.array(), self._duration.array(), self._offsets.array())

@@ -124,7 +124,12 @@ class HiddenText:
     def _key(self, key: str | None, *place: str) -> str:
         if key is not None:
             return f"opaque\x1f{hashed_name(key)}"
-        return "\x1f".join(("own", hashed_name(self._session_id), hashed_name(place[0]), *place[1:]))
+        return own_key(hashed_name(self._session_id), hashed_name(place[0]), *place[1:])
+
+
+def own_key(session: str, turn: str, *place: str) -> str:
+    """Identity of tokens that are like no others, by their session and turn (as `hashed_name` has them) and place."""
+    return "\x1f".join(("own", session, turn, *place))
 
 
 def is_hidden_reasoning(block: Block) -> bool:

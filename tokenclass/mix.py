@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenclass.classes import PositionClass, SubClass
+from tokenclass.generators import generators
 from tokenclass.identity import generator
 from traces.errors import SimtoolError
 
@@ -41,6 +42,10 @@ class Mix(Protocol):
 
     def draw(self, tokens: int, *identity: str) -> NDArray[np.uint8]:
         """Sub-class labels of *tokens* tokens; the same *identity* gives the same labels."""
+        ...
+
+    def draw_all(self, tokens: NDArray[np.int64], identities: Sequence[str]) -> NDArray[np.uint8]:
+        """Those of many outputs end to end, by the length and the identity of each."""
         ...
 
 
@@ -96,13 +101,49 @@ class ClassMix:
         while drawn < tokens:
             count = int((tokens - drawn) / self.span_tokens * 1.2) + 4
             picks, lengths = rng.random((2, count))
-            spans.append(self._ends.searchsorted(picks * self._ends[-1], side="right"))
+            spans.append(self._class_of(picks))
             sizes.append(self._lengths(lengths))
             drawn += int(sizes[-1].sum())
         if not spans:
             return np.empty(0, np.uint8)
-        classes = self._classes[np.concatenate(spans)]
-        return _detailed(np.repeat(classes, np.concatenate(sizes))[:tokens], rng)
+        classes = np.repeat(np.concatenate(spans), np.concatenate(sizes))[:tokens]
+        return _detailed(classes, rng.random(np.count_nonzero(classes == _SCHEMA)))
+
+    def draw_all(self, tokens: NDArray[np.int64], identities: Sequence[str]) -> NDArray[np.uint8]:
+        """The labels of many outputs end to end, each as `draw` gives them."""
+        rngs = generators(self.seed, identities)
+        owner, picks, sizes = self._spans(tokens, rngs)
+        classes = self._class_of(picks)
+        ends = np.cumsum(sizes)
+        before = np.concatenate(([0], ends))[np.searchsorted(owner, np.arange(tokens.size))]
+        kept = np.clip(tokens[owner] - (ends - sizes - before[owner]), 0, sizes)
+        schema = np.bincount(owner, np.where(classes == _SCHEMA, kept, 0), tokens.size).astype(np.int64)
+        details = [rng.random(count) for rng, count in zip(rngs, schema.tolist(), strict=True)]
+        return _detailed(classes.repeat(kept), np.concatenate([np.empty(0), *details]))
+
+    def _spans(
+        self, tokens: NDArray[np.int64], rngs: Sequence[np.random.Generator]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Spans that reach over the *tokens* of each output: whose each is, what its class is drawn by, its length."""
+        left = tokens.astype(np.int64)
+        rounds = [(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))]
+        short = np.flatnonzero(left > 0)
+        while short.size:
+            counts = (left[short] / self.span_tokens * 1.2).astype(np.int64) + 4
+            drawn = [rngs[at].random((2, count)) for at, count in zip(short.tolist(), counts.tolist(), strict=True)]
+            picks, lengths = np.concatenate(drawn, axis=1)
+            sizes = self._lengths(lengths)
+            rounds.append((short.repeat(counts), picks, sizes))
+            left[short] -= np.add.reduceat(sizes, np.cumsum(counts) - counts)
+            short = short[left[short] > 0]
+        owner, picks, sizes = map(np.concatenate, zip(*rounds, strict=True))
+        order = np.argsort(owner, kind="stable")
+        return owner[order], picks[order], sizes[order]
+
+    def _class_of(self, uniforms: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Classes by their shares."""
+        classes: NDArray[np.uint8] = self._classes[self._ends.searchsorted(uniforms * self._ends[-1], side="right")]
+        return classes
 
     def _lengths(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """Geometric lengths of mean span_tokens."""
@@ -118,14 +159,14 @@ def labels_of(label: str, tokens: int, *identity: str) -> NDArray[np.uint8]:
     Raises SimtoolError when *label* is neither a sub-class letter nor S, R or F.
     """
     if label == PositionClass.S.name:
-        return _detailed(np.zeros(tokens, np.uint8), generator(0, *identity))
+        return _detailed(np.zeros(tokens, np.uint8), generator(0, *identity).random(tokens))
     if label not in SubClass.__members__:
         raise SimtoolError(f"label {label!r} of tokens without text is none of D N K V T P R F S")
     return np.full(tokens, SubClass[label], np.uint8)
 
 
-def _detailed(classes: NDArray[np.uint8], rng: np.random.Generator) -> NDArray[np.uint8]:
+def _detailed(classes: NDArray[np.uint8], uniforms: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Sub-classes of tokens of *classes*; there is one of *uniforms* for each of S."""
     labels = _WHOLE[classes]
-    schema = np.flatnonzero(classes == _SCHEMA)
-    labels[schema] = _DETAILS[_DETAIL_ENDS.searchsorted(rng.random(schema.size), side="right")]
+    labels[classes == _SCHEMA] = _DETAILS[_DETAIL_ENDS.searchsorted(uniforms, side="right")]
     return labels

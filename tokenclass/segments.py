@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tokenclass.identity import identity64, salted
 from tokenclass.pieces import Hidden, Piece, Pieces
-from tokenclass.tagged import SegmentTable
+from tokenclass.tagged import BlockPrompt, SegmentTable
 from tokenclass.tokenizers import Encoded, Tokenizer
+from traces.model import LengthPrompt
 
 _FIRST_HIDDEN_ID = -2
 _HIDDEN_IDS = 2**31 - 2
@@ -115,6 +116,11 @@ def hidden_ids(hidden: Hidden) -> NDArray[np.int32]:
     """The one negative id that stands for all tokens of a hidden run (read-only; takes no memory a token)."""
     value = _FIRST_HIDDEN_ID - identity64(hidden.key) % _HIDDEN_IDS
     return np.broadcast_to(np.int32(value), hidden.tokens)
+
+
+def block_prompt(prompt: LengthPrompt) -> BlockPrompt:
+    """A prompt known by its length in numbers."""
+    return BlockPrompt(prompt.tokens, prompt.block_tokens, block_keys(prompt.block_ids, prompt.block_tokens))
 
 
 def block_keys(block_ids: Sequence[int | str], block_tokens: int | None) -> NDArray[np.uint64]:

@@ -8,11 +8,13 @@ the model together the shares of the model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenclass.generators import generators
 from tokenclass.identity import generator
 from tokenclass.tagged import LabelRuns
 from traces.errors import SimtoolError
@@ -48,7 +50,15 @@ class SpanModel:
 
     def draw(self, tokens: int, *identity: str) -> NDArray[np.uint8]:
         """Sub-class labels of *tokens* tokens; the same seed and *identity* give the same labels."""
-        rng = generator(self.seed, *identity)
+        return self._drawn(tokens, generator(self.seed, *identity))
+
+    def draw_all(self, tokens: NDArray[np.int64], identities: Sequence[str]) -> NDArray[np.uint8]:
+        """The labels of many outputs end to end, each as `draw` gives them."""
+        rngs = generators(self.seed, identities)
+        drawn = [self._drawn(count, rng) for count, rng in zip(tokens.tolist(), rngs, strict=True)]
+        return np.concatenate([np.empty(0, np.uint8), *drawn])
+
+    def _drawn(self, tokens: int, rng: np.random.Generator) -> NDArray[np.uint8]:
         if tokens > _STRETCH * int(self.upto[-1] - self.upto[-2]):
             return self._joined(tokens, rng)
         group = int(np.searchsorted(self.bounds, tokens))

@@ -6,6 +6,7 @@ negative ids at equal places mean equal content, so prefixes can be compared, bu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_CLASSES, N_SUBCLASSES
-from traces.model import SpawnLink, Times, ToolWait, Usage, Verdict
+from traces.model import Session, SpawnLink, Times, ToolWait, Turn, Usage, Verdict
 
 _CLASS = np.array(CLASS_OF_SUBCLASS, dtype=np.uint8)
 
@@ -187,3 +188,23 @@ class TaggedSession:
         """Output tokens of each PositionClass over the attempts that count; shape (N_CLASSES,)."""
         counts = [turn.final.labels.class_tokens() for turn in self.turns]
         return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(N_CLASSES, np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TaggedCounts:
+    """Sessions of lengths, in each turn one output; turns and outputs of all of them stand end to end."""
+
+    sessions: Sequence[Session]
+    turns: Sequence[Turn]
+    parents: Sequence[int | None]
+    """Place in its session of the turn that each turn waits for; None: it waits for the session's start only."""
+    prompts: Sequence[BlockPrompt]
+    """Empty where it is known of no prompt what it shares."""
+    prompt_tokens: NDArray[np.int64]
+    """Shape (turns,)."""
+    output_tokens: NDArray[np.int64]
+    """Shape (turns,)."""
+    labels: NDArray[np.uint8]
+    """SubClass of each output token; shape (output_tokens.sum(),)."""
+    assumptions: dict[str, int]
+    """What had to be assumed -> how often."""

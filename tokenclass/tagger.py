@@ -9,17 +9,19 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from tokenclass.counted import counted_together, tag_counted
 from tokenclass.formats.family import ReasoningEnd
 from tokenclass.hidden import HiddenHeads, HiddenText
 from tokenclass.layout import Layout, PromptLayout
 from tokenclass.mix import Mix
 from tokenclass.outputs import AttemptTagger, Observe
+from tokenclass.parents import parent_places
 from tokenclass.pieces import Hidden
 from tokenclass.prompts import PromptTagger
 from tokenclass.recorded import with_text
 from tokenclass.render import Formats, OutputRenderer, known_families
-from tokenclass.segments import SegmentTableBuilder, TokenCache, block_keys
-from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedSession, TaggedTurn
+from tokenclass.segments import SegmentTableBuilder, TokenCache, block_prompt
+from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedCounts, TaggedSession, TaggedTurn
 from tokenclass.tokenizers import Tokenizer
 from traces.errors import SimtoolError
 from traces.model import LengthPrompt, Message, Session, Turn
@@ -60,12 +62,29 @@ class Tagger:
         Raises SimtoolError for output tokens that nothing classifies and for a parent that is no turn.
         """
         tagged = _SessionTagger(session, self._cache, self._layout, self._options, self._heads, observe).run()
+        self._note_spelled(tagged.assumptions, 1)
+        return tagged
+
+    def tag_many(self, sessions: Iterable[Session]) -> Iterator[TaggedSession | TaggedCounts]:
+        """*sessions* in numbers and in order, those of lengths only together with their neighbours.
+
+        Raises SimtoolError as `tag` does.
+        """
+        mix = self._options.class_mix
+        for group in sessions if mix is None else counted_together(sessions):
+            if isinstance(group, Session):
+                yield self.tag(group)
+            elif mix is not None:
+                labelled = tag_counted(group, mix)
+                self._note_spelled(labelled.assumptions, len(group.sessions))
+                yield labelled
+
+    def _note_spelled(self, assumptions: dict[str, int], sessions: int) -> None:
         if self._spelled:
-            tagged.assumptions[
+            assumptions[
                 f"markup of {self._layout.form.name} that is no single token of {self._cache.tokenizer.name}, "
                 f"hence spelled out: {' '.join(self._spelled)}"
-            ] = 1
-        return tagged
+            ] = sessions
 
 
 def tag_session(
@@ -101,7 +120,6 @@ class _SessionTagger:
         self._heads = heads
         self._assumptions: dict[str, int] = {}
         self._table = SegmentTableBuilder()
-        self._index = {turn.id: index for index, turn in enumerate(session.turns)}
         self._renderer = OutputRenderer(
             layout.form,
             session.tools,
@@ -127,7 +145,8 @@ class _SessionTagger:
 
     def run(self) -> TaggedSession:
         session = self._session
-        turns = tuple(self._turn(turn) for turn in session.turns)
+        parents = parent_places(session)
+        turns = tuple(self._turn(turn, parent) for turn, parent in zip(session.turns, parents, strict=True))
         return TaggedSession(
             id=session.id,
             turns=turns,
@@ -142,12 +161,12 @@ class _SessionTagger:
     def _assume(self, text: str, count: int = 1) -> None:
         self._assumptions[text] = self._assumptions.get(text, 0) + count
 
-    def _turn(self, turn: Turn) -> TaggedTurn:
+    def _turn(self, turn: Turn, parent: int | None) -> TaggedTurn:
         prompt = self._prompt(turn)
         attempts = tuple(self._attempts.tag(turn, *numbered) for numbered in enumerate(turn.attempts))
         return TaggedTurn(
             id=turn.id,
-            parent=self._parent(turn),
+            parent=parent,
             prompt=prompt,
             attempts=attempts,
             tool_waits=turn.tool_waits,
@@ -156,20 +175,9 @@ class _SessionTagger:
             model=turn.model,
         )
 
-    def _parent(self, turn: Turn) -> int | None:
-        if turn.parent is None:
-            return None
-        if turn.parent not in self._index:
-            raise SimtoolError(
-                f"session {self._session.id}: turn {turn.id} waits for {turn.parent!r}, which is no turn of the "
-                "session (correct the trace, or leave the session out)"
-            )
-        return self._index[turn.parent]
-
     def _prompt(self, turn: Turn) -> SegmentPrompt | BlockPrompt:
         if isinstance(turn.prompt, LengthPrompt):
-            keys = block_keys(turn.prompt.block_ids, turn.prompt.block_tokens)
-            return BlockPrompt(turn.prompt.tokens, turn.prompt.block_tokens, keys)
+            return block_prompt(turn.prompt)
         if any(not 0 <= start <= end <= len(self._session.messages) for start, end in turn.prompt.ranges):
             raise SimtoolError(
                 f"session {self._session.id}: the prompt of turn {turn.id} names messages that the session lacks "

@@ -38,7 +38,7 @@ from simulator import law
 from simulator.config import MODELLED_ENGINE
 from simulator.lawcosts import read_back
 from simulator.resample import resample
-from simulator.workload import WorkloadBuilder
+from simulator.workloadbuilder import WorkloadBuilder
 from tokenclass.classes import CLASS_OF_SUBCLASS, N_CLASSES, PositionClass
 from traces.atomic import whole_file
 from traces.model import Session

@@ -14,14 +14,15 @@ from scenarios.options.read import ReadOptions
 from scenarios.recordings.mixfrom import span_model
 from scenarios.recordings.outputformat import detected_format
 from scenarios.recordings.sources import find_sources
-from simulator.workload import Workload, WorkloadBuilder
+from simulator.workload import Workload
+from simulator.workloadbuilder import WorkloadBuilder
 from tokenclass.formats.family import Family, ReasoningEnd
 from tokenclass.formats.formatfile import load_format_file
 from tokenclass.layout import Layout
 from tokenclass.mix import ClassMix, Mix
 from tokenclass.outputs import Observe, OutputRun
 from tokenclass.render import known_families
-from tokenclass.tagged import TaggedAttempt, TaggedSession
+from tokenclass.tagged import TaggedAttempt, TaggedCounts, TaggedSession
 from tokenclass.tagger import Tagger, TagOptions
 from tokenclass.tokenizers import load_tokenizer
 from traces.errors import SimtoolError, TraceError
@@ -149,13 +150,29 @@ def tagged_sessions(
     tagger = session_tagger(options)
     look = _looks(recording.forced, look, options)
     for session in (tagger.tag(one, look(one) if look is not None else None) for one in sessions):
-        for text, count in session.assumptions.items():
-            recording.assumptions[text] = recording.assumptions.get(text, 0) + count
-        for turn in session.turns:
-            for attempt in turn.attempts:
-                recording.count(attempt)
+        _note(recording, session)
         yield session
     recording.assumptions = with_default_mix(recording.assumptions, options)
+
+
+def _tagged_together(
+    recording: Recording, options: ReadOptions, progress: Progress | None
+) -> Iterator[TaggedSession | TaggedCounts]:
+    """As `tagged_sessions`, those of lengths only together."""
+    sessions, options = known_format(recording, options, progress)
+    for tagged in session_tagger(options).tag_many(sessions):
+        _note(recording, tagged)
+        yield tagged
+    recording.assumptions = with_default_mix(recording.assumptions, options)
+
+
+def _note(recording: Recording, tagged: TaggedSession | TaggedCounts) -> None:
+    for text, count in tagged.assumptions.items():
+        recording.assumptions[text] = recording.assumptions.get(text, 0) + count
+    if isinstance(tagged, TaggedSession):
+        for turn in tagged.turns:
+            for attempt in turn.attempts:
+                recording.count(attempt)
 
 
 def _looks(forced: ForcedMasks | None, look: Look | None, options: ReadOptions) -> Look | None:
@@ -222,8 +239,15 @@ def load_workload(
     """
     recording.forced = ForcedMasks() if keep_forced else None
     builder = WorkloadBuilder(block_size, keep_ids=keep_ids)
-    for session in tagged_sessions(recording, options, progress, look):
-        builder.add(session)
+    if keep_ids or keep_forced or look is not None:
+        for session in tagged_sessions(recording, options, progress, look):
+            builder.add(session)
+    else:
+        for tagged in _tagged_together(recording, options, progress):
+            if isinstance(tagged, TaggedCounts):
+                builder.add_counts(tagged)
+            else:
+                builder.add(tagged)
     workload = builder.build(every_prompt_twice=every_prompt_twice)
     if not workload.n_turns:
         raise TraceError(recording.files[0].name, None, "no turn with an output in the input", "name another recording")

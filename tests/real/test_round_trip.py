@@ -13,7 +13,8 @@ from scenarios.options.read import ReadOptions
 from scenarios.recordings.outputformat import detected_format
 from scenarios.recordings.recording import session_tagger
 from simulator.prefix import BlockPaths
-from simulator.workload import Workload, WorkloadBuilder
+from simulator.workload import Workload
+from simulator.workloadbuilder import WorkloadBuilder
 from tests.shared import TRACES
 from traces.errors import TraceError
 from traces.model import OpaqueBlock, RawBlock, Session

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulator.workload import Workload, WorkloadBuilder
+from simulator.workload import Workload
+from simulator.workloadbuilder import WorkloadBuilder
 from tests.shared import AGENT_LOOP
 from tokenclass.layout import Layout
 from tokenclass.tagged import TaggedSession

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +83,8 @@ def _read(path: Path) -> object:
     if path.suffix not in (".toml", ".json"):
         raise TraceError(str(path), None, f"unknown suffix {path.suffix!r}", "use .toml or .json")
     try:
-        return msgspec.json.decode(raw) if path.suffix == ".json" else tomllib.loads(raw.decode())
-    except (msgspec.DecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return msgspec.json.decode(raw) if path.suffix == ".json" else msgspec.toml.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise TraceError(str(path), None, f"not valid {path.suffix[1:].upper()}: {error}", "mend the file") from error
 
 

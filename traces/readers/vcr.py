@@ -16,7 +16,6 @@ from traces.readers.model_api import Exchanges
 from traces.readlog import ReadLog
 from traces.records import Json, as_count, as_dict, dicts, first_text, head_objects
 from traces.source import SourceFile
-from traces.yaml_text import yaml_document
 
 _MODEL_IN_PATH = re.compile(r"/models?/([^/:?]+)")
 _FAILED_FROM = 400
@@ -62,6 +61,8 @@ READER = VcrReader()
 
 
 def _cassette(file: SourceFile, log: ReadLog) -> Json:
+    from traces.yaml_text import yaml_document  # yaml, which other formats need not wait for
+
     try:
         return as_dict(yaml_document(file))
     except TraceError as error:
