@@ -16,6 +16,7 @@ from scenarios.runs.runsummary import DEFAULT_MEASURE, RunSummary, summarise
 from scenarios.verdict import judge
 from simulator.config import EngineConfig
 from simulator.lawcosts import read_back
+from simulator.longcolumns import let_go_all, released
 from simulator.metrics import mean_batch
 from simulator.replay import Replay, ReplayConfig, Watch, run
 from simulator.sessions import LoadConfig
@@ -99,11 +100,11 @@ def decide(
     batch, context = mean_batch(baseline)
     costs = read_back(platform.cost, n_seqs=batch, context_tokens=context, gamma=gamma)
     predicted = Predicted(
-        exact=expectation(under(choice.table, choice.policy), outputs, gamma),
-        known=expectation(choice.replayed, outputs, gamma) if choice.measured else None,
+        exact=released(expectation(under(choice.table, choice.policy), outputs, gamma)),
+        known=released(expectation(choice.replayed, outputs, gamma)) if choice.measured else None,
     )
-    curve = gamma_curve(workload, speculative, baseline, platform, choice)
-    classes = class_rows(outputs, speculative, baseline, predicted, choice, platform, gamma)
+    curve = released(gamma_curve(workload, speculative, baseline, platform, choice))
+    classes = released(class_rows(outputs, speculative, baseline, predicted, choice, platform, gamma))
     verdict = judge(
         workload,
         speculative,
@@ -115,17 +116,18 @@ def decide(
         tree=choice.tree_depth is not None,
         relative_price=platform.relative_price,
     )
+    let_go_all()
     return Decision(
         speculative=speculative,
         baseline=baseline,
         summary=summarise(speculative, workload, platform, measure),
         baseline_summary=summarise(baseline, workload, platform, measure),
         verdict=verdict,
-        comparison=comparison(
-            outputs, speculative, baseline, predicted, costs, choice, gamma, measured_tokens_per_round
+        comparison=released(
+            comparison(outputs, speculative, baseline, predicted, costs, choice, gamma, measured_tokens_per_round)
         ),
         classes=classes,
         curve=curve.points,
-        break_even=break_even(outputs, costs, choice, gamma),
+        break_even=released(break_even(outputs, costs, choice, gamma)),
         predictions=rulings(classes, verdict.net_saving.value),
     )

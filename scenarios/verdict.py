@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,6 +15,8 @@ from simulator.replay import Replay
 from simulator.workload import Workload
 
 F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
 
 BOOTSTRAP_DRAWS = 2000
 CONFIDENCE = 0.95
@@ -35,10 +39,14 @@ def judge(
     *measured*: acceptance is known, and the spread is that between sessions. *tree*: the drafts of a round form one, of
     *gamma* nodes. *relative_price* as in `net_interval`.
     """
-    both = (speculative.done & baseline.done).astype(np.float64)
-    net = net_interval(workload, speculative, baseline, seed, relative_price)
-    decode_s = speculative.by_step.decode_gpu_s * both * relative_price
-    decode = _paired_saving(workload, decode_s, baseline.by_step.decode_gpu_s * both, seed)
+    owner, both = _owner(workload), speculative.done & baseline.done
+    net, decode = _paired_savings(
+        [
+            _by_owner(owner, both, paid_s(speculative, workload), paid_s(baseline, workload), relative_price),
+            _by_owner(owner, both, speculative.by_step.decode_gpu_s, baseline.by_step.decode_gpu_s, relative_price),
+        ],
+        seed,
+    )
     usual = [point for point in curve.points if point.gamma <= MAX_GAMMA]
     best = max(usual or curve.points, key=lambda point: point.net_saving)
     here = curve.own
@@ -67,9 +75,10 @@ def net_interval(
     *relative_price* is that of a replica's second with speculation to one without: above 1 where the draft has a GPU
     of its own.
     """
-    both = (speculative.done & baseline.done).astype(np.float64)
-    ours_s = paid_s(speculative, workload) * both * relative_price
-    return _paired_saving(workload, ours_s, paid_s(baseline, workload) * both, seed)
+    both = speculative.done & baseline.done
+    ours_s, theirs_s = paid_s(speculative, workload), paid_s(baseline, workload)
+    (interval,) = _paired_savings([_by_owner(_owner(workload), both, ours_s, theirs_s, relative_price)], seed)
+    return interval
 
 
 def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool, tree: bool) -> str:
@@ -89,21 +98,37 @@ def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool, tree: b
     return f"keep gamma {gamma}"
 
 
-def _paired_saving(workload: Workload, ours: F64, theirs: F64, seed: int) -> Interval:
-    """Saving 1 - ours/theirs with its bootstrap interval over sessions (over turns, if there is one session)."""
-    owner = workload.attempt_turn
-    if workload.n_sessions > 1:
-        owner = workload.turn_session[owner]
-    size = int(owner.max()) + 1 if owner.size else 1
-    a = np.bincount(owner, ours, size)
-    b = np.bincount(owner, theirs, size)
-    value = 1 - float(a.sum()) / float(b.sum()) if b.sum() else 0.0
+def _owner(workload: Workload) -> I64:
+    """What each attempt is resampled with: its session, or its turn if there is one session."""
+    if workload.n_sessions <= 1:
+        return workload.attempt_turn
+    return np.repeat(np.arange(workload.n_sessions), np.diff(workload.turn_attempts[workload.session_turns]))
+
+
+def _by_owner(owner: I64, both: Bool, ours: F64, theirs: F64, relative_price: float) -> tuple[F64, F64]:
+    """Sums of *ours* at *relative_price* and of *theirs* by *owner*, over the attempts that *both* finished."""
+    ours_s, theirs_s = np.bincount(owner, ours * both * relative_price), np.bincount(owner, theirs * both)
+    return ours_s.astype(np.float64, copy=False), theirs_s.astype(np.float64, copy=False)
+
+
+def _paired_savings(pairs: Sequence[tuple[F64, F64]], seed: int) -> list[Interval]:
+    """For each of *pairs*, sums by what is resampled, the saving 1 - ours/theirs with its bootstrap interval.
+
+    All are resampled alike.
+    """
+    size = max(1, pairs[0][0].size)
+    pairs = [(a, b) if a.size else (np.zeros(1), np.zeros(1)) for a, b in pairs]
     generator = rng.generator(seed, "bootstrap", "saving")
-    draws = []
+    draws: list[list[float]] = [[] for _ in pairs]
     for _ in range(BOOTSTRAP_DRAWS):
         pick = generator.integers(0, size, size)
-        total = b[pick].sum()
-        draws.append(1 - a[pick].sum() / total if total else 0.0)
+        for (a, b), drawn in zip(pairs, draws, strict=True):
+            total = b[pick].sum()
+            drawn.append(1 - a[pick].sum() / total if total else 0.0)
     tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(draws, [tail, 100 - tail])
-    return Interval(value, float(low), float(high))
+    found = []
+    for (a, b), drawn in zip(pairs, draws, strict=True):
+        value = 1 - float(a.sum()) / float(b.sum()) if b.sum() else 0.0
+        low, high = np.percentile(drawn, [tail, 100 - tail])
+        found.append(Interval(value, float(low), float(high)))
+    return found

@@ -26,7 +26,7 @@ from simulator.acceptance.base import (
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.exactjumps import jumping_shares, jumping_starts, solve_band
 
-CHUNK_TOKENS = 1 << 17
+CHUNK_TOKENS = 1 << 14
 """Tokens solved together, whole outputs at least: bounds memory, changes nothing."""
 
 
@@ -82,8 +82,11 @@ def expect(
     model: ExactModel, outputs: Outputs, gamma: int, first: int = 1, limits: I16 | None = None
 ) -> ExpectedRounds:
     """Expected rounds of *outputs* under *model*; *first* and *limits* as in `expect_rounds`."""
-    accept = [model.accept_at(outputs, depth) for depth in range(gamma)] or [np.zeros(len(outputs.labels))]
-    beside = model.beside(outputs, gamma) if isinstance(model, ThresholdModel) else NOTHING_BESIDE
+    if isinstance(model, ThresholdModel):
+        accept, beside = model.accept_to(outputs, gamma), model.beside(outputs, gamma)
+    else:
+        accept, beside = [model.accept_at(outputs, depth) for depth in range(gamma)], NOTHING_BESIDE
+    accept = accept or [np.zeros(len(outputs.labels))]
     return expect_rounds(accept, outputs.offsets, gamma, first, limits, beside)
 
 

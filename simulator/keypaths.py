@@ -6,6 +6,7 @@ Blocks are numbered as they are met, so that a request that goes on from an earl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,7 @@ class KeyPaths:
 class SharedNodes:
     """Finds what the requests with a node in common share of it.
 
+    A request that goes on from another shares all of what it leaves out.
     Each covers the first few of its blocks; with *every_prompt_twice*, as many as the second number says again.
     """
 
@@ -58,8 +60,9 @@ class SharedNodes:
         starts = np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
         sizes = np.diff(np.append(starts, nodes.size))
         most = np.where(sizes > 1, covered[order[np.minimum(starts + 1, order.size - 1)]], 0)
-        if self._again:
-            most = np.maximum(most, np.maximum.reduceat(records["most"][order], starts))
+        stated = records["most"][order]
+        least = np.where(stated < 0, ~stated, stated if self._again else 0)
+        most = np.maximum(most, np.maximum.reduceat(least, starts))
         self.count += int(np.count_nonzero(most))
         records["most"][order] = np.repeat(most, sizes)
         records["node"][order] = np.repeat(np.minimum.reduceat(places[order], starts), sizes)
@@ -85,8 +88,8 @@ class PathsBuilder:
         self._bounds.append(np.zeros(1, np.int64))
         self._runs = 0
 
-    def add(self, records: Records, counts: I32) -> None:
-        """Add the requests that have so many of *records* each."""
+    def add(self, records: Records, counts: I32, before: I32) -> None:
+        """Add the requests that have so many of *records* each, behind *before* blocks of the request before."""
         self._number(records)
         starts = np.repeat(np.cumsum(counts, dtype=np.int64) - counts, counts)
         covered = records["covered"]
@@ -99,11 +102,17 @@ class PathsBuilder:
         goes_on = np.zeros(kept.size, np.bool_)
         goes_on[1:] = (firsts[1:] == firsts[:-1] + sizes[:-1]) & (starts[1:] == starts[:-1])
         leads = np.flatnonzero(~goes_on)
-        if leads.size:
-            self._firsts.append(firsts[leads])
-            self._sizes.append(np.add.reduceat(sizes, leads, dtype=np.int32))
-        self._bounds.append(np.searchsorted(kept[leads], np.cumsum(counts, dtype=np.int64)) + self._runs)
-        self._runs += leads.size
+        runs = _Runs(
+            firsts[leads],
+            np.add.reduceat(sizes, leads, dtype=np.int32) if leads.size else np.empty(0, np.int32),
+            np.searchsorted(kept[leads], np.cumsum(counts, dtype=np.int64)),
+        )
+        if before.any():
+            runs = _joined(runs, before)
+        self._firsts.append(runs.firsts)
+        self._sizes.append(runs.sizes)
+        self._bounds.append(runs.ends + self._runs)
+        self._runs += runs.firsts.size
         let_go_all()
 
     def build(self) -> KeyPaths:
@@ -123,6 +132,38 @@ class PathsBuilder:
         self._keys += records.size
         self._known = end
         self._next = int(ends[-1]) if new.size else self._next
+
+
+class _Runs(NamedTuple):
+    """Runs of identities of some requests, those of each together."""
+
+    firsts: I32
+    sizes: I32
+    ends: I64
+    """Of each request, how many runs there are up to its last."""
+
+
+def _joined(own: _Runs, before: I32) -> _Runs:
+    """The *own* runs of each request behind those of the first *before* blocks of the request before."""
+    firsts, sizes, ends = own.firsts.tolist(), own.sizes.tolist(), own.ends.tolist()
+    joined: tuple[list[int], list[int], list[int]] = ([], [], [])
+    begun = started = 0
+    for end, left in zip(ends, before.tolist(), strict=True):
+        last, started = started, len(joined[0])
+        while left:
+            size = min(left, joined[1][last])
+            joined[0].append(joined[0][last])
+            joined[1].append(size)
+            left -= size
+            last += 1
+        if begun < end and started < len(joined[0]) and joined[0][-1] + joined[1][-1] == firsts[begun]:
+            joined[1][-1] += sizes[begun]
+            begun += 1
+        joined[0].extend(firsts[begun:end])
+        joined[1].extend(sizes[begun:end])
+        joined[2].append(len(joined[0]))
+        begun = end
+    return _Runs(np.array(joined[0], np.int32), np.array(joined[1], np.int32), np.array(joined[2], np.int64))
 
 
 def _after_first(broken: npt.NDArray[np.bool_], starts: I64) -> npt.NDArray[np.bool_]:

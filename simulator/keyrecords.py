@@ -21,6 +21,9 @@ Records = npt.NDArray[np.void]
 RECORD = np.dtype([("node", "u8"), ("covered", "i4"), ("most", "i4"), ("place", "u4")])
 """A key: its node, the KV blocks that it covers, a second number of them, and its place in its chunk.
 
+The second number is the blocks that the request's prompt covers; it is the complement of those covered, less than zero,
+where the request after it has all of the key too and does not write it down.
+
 Once the records of a node were looked at together: in place of the node, the place in all chunks of the first of them.
 """
 

@@ -13,7 +13,7 @@ import weakref
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from simulator.lazyzeros import backing
 from traces.errors import SimtoolError
 
+T = TypeVar("T")
 Column = npt.NDArray[Any]
 I64 = npt.NDArray[np.int64]
 
@@ -165,6 +166,12 @@ def let_go_all() -> None:
     for one in list(_open):
         if isinstance(one, _Mapped):
             one.madvise(mmap.MADV_DONTNEED)
+
+
+def released(value: T) -> T:
+    """*value*, once what was looked at for it is let go of (`let_go_all`)."""
+    let_go_all()
+    return value
 
 
 def let_go(*columns: Column) -> None:

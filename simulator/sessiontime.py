@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from simulator.longcolumns import let_go_all, parts_of
 from simulator.metrics import session_latencies
 from simulator.replay import Replay
 from simulator.workload import Workload
@@ -23,13 +24,16 @@ def session_times(replay: Replay, workload: Workload) -> dict[str, F64]:
     While several requests of a session are under way, the moment counts for the furthest: decode before prefill
     before queue. What no request covers is tool wait. A sub-agent is a session of its own.
     """
-    session = workload.turn_session[workload.attempt_turn]
-    ran = replay.done
-    ends = replay.finish_s[ran]
-    covered = [
-        covered_s(session[ran], starts[ran], ends, workload.n_sessions)
-        for starts in (replay.first_token_s, replay.scheduled_s, replay.arrival_s)
-    ]
+    bounds = workload.turn_attempts[workload.session_turns]
+    covered = np.zeros((3, workload.n_sessions))
+    for part in parts_of(bounds[:-1]):
+        attempts = slice(bounds[part.start], bounds[part.stop])
+        session = np.arange(part.stop - part.start).repeat(np.diff(bounds[part.start : part.stop + 1]))
+        ran = replay.done[attempts]
+        ends = replay.finish_s[attempts][ran]
+        for row, starts in zip(covered, (replay.first_token_s, replay.scheduled_s, replay.arrival_s), strict=True):
+            row[part] = covered_s(session[ran], starts[attempts][ran], ends, part.stop - part.start)
+        let_go_all()
     total = session_latencies(replay)
     decode, prefilled, present = covered
     return {

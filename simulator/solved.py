@@ -41,17 +41,22 @@ def task_of_session(workload: Workload) -> I64:
 
 def accepted_turns(replay: Replay, workload: Workload) -> Bool:
     """For each turn whether one of its draws was accepted."""
-    return np.bincount(workload.attempt_turn, replay.done & ~workload.attempt_rejected, workload.n_turns) > 0
+    accepted: Bool = replay.done & ~workload.attempt_rejected
+    if workload.n_turns == workload.n_attempts:
+        return accepted
+    return np.logical_or.reduceat(accepted, workload.turn_attempts[:-1])
 
 
 def solved_tasks(replay: Replay, workload: Workload) -> Solved:
     """The tasks of *workload* that *replay* solved. Sub-agents belong to the task of the session that started them."""
     accepted = accepted_turns(replay, workload)
     passed = accepted if workload.draws is None else accepted & ~workload.draws.given_up
-    task = task_of_session(workload)
-    failures = np.bincount(task[workload.turn_session], ~passed, workload.n_sessions)
-    tasks = np.unique(task[workload.turn_session])
-    through = failures[tasks] == 0
-    reward = workload.session_reward[tasks]
+    if (workload.session_parent == NO_PARENT).all() and np.diff(workload.session_turns).all():
+        through, reward = np.logical_and.reduceat(passed, workload.session_turns[:-1]), workload.session_reward
+    else:
+        task = task_of_session(workload)
+        failures = np.bincount(task[workload.turn_session], ~passed, workload.n_sessions)
+        tasks = np.unique(task[workload.turn_session])
+        through, reward = failures[tasks] == 0, workload.session_reward[tasks]
     known = int(np.count_nonzero(~np.isnan(reward)))
     return Solved(known, int(np.count_nonzero(through & (reward >= SOLVED) if known else through)))

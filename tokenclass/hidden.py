@@ -76,6 +76,8 @@ class HiddenText:
 
     def in_prompt(self, index: int, message: Message, block: Block) -> Hidden:
         """The tokens of a block without text in the prompt message at *index*."""
+        if isinstance(block, OpaqueBlock) and block.key is not None:
+            return Hidden(block.tokens, None, self._key(block.key))
         place = (str(index), str(next(at for at, other in enumerate(message.blocks) if other is block)))
         if isinstance(block, ReasoningBlock):
             return self._reasoning_in_prompt(message, block, place)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenclass.blockkeys import block_keys
 from tokenclass.classes import CLASS_OF_SUBCLASS
 from tokenclass.hidden import (
     Assume,
@@ -19,12 +20,13 @@ from tokenclass.hidden import (
     with_hidden_reasoning,
 )
 from tokenclass.pieces import Hidden, Piece
-from tokenclass.recorded import recorded_tokens, with_text
+from tokenclass.recorded import recorded_tokens, told
 from tokenclass.render import OutputRenderer
-from tokenclass.segments import SegmentTableBuilder, TokenCache, block_keys, byte_ends, hidden_ids, text_runs
+from tokenclass.segments import SegmentTableBuilder, TokenCache, byte_ends, hidden_ids, text_runs
 from tokenclass.tagged import LabelRuns, TaggedAttempt
 from tokenclass.tokenizers import Encoded, Tokenizer
 from traces.model import Attempt, Block, LengthPrompt, OpaqueBlock, ReasoningBlock, TextBlock, ToolCallBlock, Turn
+from traces.opaque import by_id
 
 _CUT_OFF = frozenset({"length", "max_tokens"})
 _SPOKEN = (TextBlock, ReasoningBlock, ToolCallBlock)
@@ -74,7 +76,7 @@ class AttemptTagger:
         """The attempt in numbers; under a prompt known by length its tokens have labels and no identity."""
         if self._observe is None and isinstance(turn.prompt, LengthPrompt) and _only_counted(attempt.output):
             return self._counted(turn, number, attempt, turn.prompt)
-        blocks = with_text(with_hidden_reasoning(attempt, self._assume), self._recording)
+        blocks = told(with_hidden_reasoning(attempt, self._assume), self._recording)
         runs, reasoning = self._runs(turn, number, attempt, blocks)
         if self._observe is not None:
             self._observe(turn, number, runs)
@@ -102,7 +104,8 @@ class AttemptTagger:
     def _counted(self, turn: Turn, number: int, attempt: Attempt, prompt: LengthPrompt) -> TaggedAttempt:
         """An attempt of which only counts are known."""
         runs = [
-            self._hidden.opaque(block, turn.id, str(number), str(place)) for place, block in enumerate(attempt.output)
+            self._hidden.opaque(block, turn.id, str(number), str(place))
+            for place, block in enumerate(by_id(attempt.output))
         ]
         return TaggedAttempt(
             labels=_joined_labels([run.labels for run in runs if run.labels is not None]),

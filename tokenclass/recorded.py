@@ -1,4 +1,4 @@
-"""Completions recorded as token ids."""
+"""Completions recorded as token ids, and tokens recorded as block ids, as what is tagged."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ import numpy as np
 from tokenclass.tokenizers import Encoded, Tokenizer
 from traces.errors import SimtoolError
 from traces.model import Block, RawBlock
+from traces.opaque import by_id
+
+
+def told(blocks: tuple[Block, ...], tokenizer: Tokenizer | None) -> tuple[Block, ...]:
+    """The blocks of a message or an output with text as far as they have any (see `with_text`), a block for each id."""
+    return by_id(with_text(blocks, tokenizer))
 
 
 def with_text(blocks: tuple[Block, ...], tokenizer: Tokenizer | None) -> tuple[Block, ...]:

@@ -10,16 +10,13 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from tokenclass.identity import identity64, salted
+from tokenclass.identity import identity64
 from tokenclass.pieces import Hidden, Piece, Pieces
-from tokenclass.tagged import BlockPrompt, SegmentTable
+from tokenclass.tagged import SegmentTable
 from tokenclass.tokenizers import Encoded, Tokenizer
-from traces.model import LengthPrompt
 
 _FIRST_HIDDEN_ID = -2
 _HIDDEN_IDS = 2**31 - 2
-_NO_KEYS = np.empty(0, np.uint64)
-_WORDS = 2**64
 
 
 class TokenCache:
@@ -116,26 +113,6 @@ def hidden_ids(hidden: Hidden) -> NDArray[np.int32]:
     """The one negative id that stands for all tokens of a hidden run (read-only; takes no memory a token)."""
     value = _FIRST_HIDDEN_ID - identity64(hidden.key) % _HIDDEN_IDS
     return np.broadcast_to(np.int32(value), hidden.tokens)
-
-
-def block_prompt(prompt: LengthPrompt) -> BlockPrompt:
-    """A prompt known by its length in numbers."""
-    return BlockPrompt(prompt.tokens, prompt.block_tokens, block_keys(prompt.block_ids, prompt.block_tokens))
-
-
-def block_keys(block_ids: Sequence[int | str], block_tokens: int | None) -> NDArray[np.uint64]:
-    """Identity of recorded prefix blocks as numbers."""
-    if not block_ids:
-        return _NO_KEYS
-    width = np.uint64(block_tokens or 0)
-    if all(type(item) is int and 0 <= item < _WORDS for item in block_ids):
-        return salted(np.array(block_ids, np.uint64), np.array([width]))
-    whole = [type(item) is int and 0 <= item < _WORDS for item in block_ids]
-    words = [
-        item if number else identity64(type(item).__name__, str(item))
-        for item, number in zip(block_ids, whole, strict=True)
-    ]
-    return salted(np.array(words, np.uint64), np.where(whole, width, ~width))
 
 
 def _digest(pieces: Sequence[Piece]) -> bytes:

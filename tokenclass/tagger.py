@@ -9,6 +9,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from tokenclass.blockkeys import PromptKeys
 from tokenclass.counted import counted_together, tag_counted
 from tokenclass.formats.family import ReasoningEnd
 from tokenclass.hidden import HiddenHeads, HiddenText
@@ -18,9 +19,9 @@ from tokenclass.outputs import AttemptTagger, Observe
 from tokenclass.parents import parent_places
 from tokenclass.pieces import Hidden
 from tokenclass.prompts import PromptTagger
-from tokenclass.recorded import with_text
+from tokenclass.recorded import told
 from tokenclass.render import Formats, OutputRenderer, known_families
-from tokenclass.segments import SegmentTableBuilder, TokenCache, block_prompt
+from tokenclass.segments import SegmentTableBuilder, TokenCache
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedCounts, TaggedSession, TaggedTurn
 from tokenclass.tokenizers import Tokenizer
 from traces.errors import SimtoolError
@@ -132,6 +133,7 @@ class _SessionTagger:
             self._renderer, cache, self._table, self._hidden, self._assume, options.recording_tokenizer, observe
         )
         self._head: Hidden | None = None
+        self._keys = PromptKeys()
 
     @cached_property
     def _prompts(self) -> PromptTagger:
@@ -140,7 +142,7 @@ class _SessionTagger:
         layout = PromptLayout(
             self._layout, self._renderer, session.tools, self._hidden.in_prompt, show_tools=session.head is None
         )
-        messages = [_with_text(message, self._options.recording_tokenizer) for message in session.messages]
+        messages = [_told(message, self._options.recording_tokenizer) for message in session.messages]
         return PromptTagger(layout, messages, self._cache, self._table)
 
     def run(self) -> TaggedSession:
@@ -177,7 +179,7 @@ class _SessionTagger:
 
     def _prompt(self, turn: Turn) -> SegmentPrompt | BlockPrompt:
         if isinstance(turn.prompt, LengthPrompt):
-            return block_prompt(turn.prompt)
+            return self._keys.prompt(turn.prompt)
         if any(not 0 <= start <= end <= len(self._session.messages) for start, end in turn.prompt.ranges):
             raise SimtoolError(
                 f"session {self._session.id}: the prompt of turn {turn.id} names messages that the session lacks "
@@ -198,6 +200,6 @@ class _SessionTagger:
         return self._head if self._head.tokens else None
 
 
-def _with_text(message: Message, tokenizer: Tokenizer | None) -> Message:
-    blocks = with_text(message.blocks, tokenizer)
+def _told(message: Message, tokenizer: Tokenizer | None) -> Message:
+    blocks = told(message.blocks, tokenizer)
     return message if blocks is message.blocks else msgspec.structs.replace(message, blocks=blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from traces.model import LengthPrompt, MessagePrompt, OpaqueBlock, Session, Times, Turn, Usage
+from traces.model import Block, LengthPrompt, MessagePrompt, OpaqueBlock, Session, Times, Turn, Usage
 
 
 def problems(session: Session) -> Iterator[str]:
@@ -25,6 +25,8 @@ def problems(session: Session) -> Iterator[str]:
         waits = [wait.duration_s for wait in turn.tool_waits] + [turn.user_wait_s]
         if any(wait is not None and wait < 0 for wait in waits):
             yield f"{path}: a wait is negative"
+    for number, message in enumerate(session.messages):
+        yield from _block_problems(f"$.messages[{number}].blocks", message.blocks)
 
 
 def _prompt_problems(path: str, turn: Turn, messages: int) -> Iterator[str]:
@@ -35,6 +37,19 @@ def _prompt_problems(path: str, turn: Turn, messages: int) -> Iterator[str]:
                 yield f"{path}.prompt.ranges[{number}]: [{start}, {end}] is no range of the {messages} messages"
     else:
         yield from _length_problems(path, prompt)
+
+
+def _block_problems(path: str, blocks: tuple[Block, ...]) -> Iterator[str]:
+    for number, block in enumerate(blocks):
+        if not isinstance(block, OpaqueBlock) or not block.block_ids:
+            continue
+        place = f"{path}[{number}]"
+        if block.key is not None:
+            yield f"{place}.key: block_ids stand in place of a key"
+        if block.block_tokens is None or block.block_tokens < 1:
+            yield f"{place}.block_tokens: needed with block_ids, 1 or more"
+        elif len(block.block_ids) != -(-block.tokens // block.block_tokens):
+            yield f"{place}.block_ids: {len(block.block_ids)} blocks are not as many as {block.tokens} tokens fill"
 
 
 def _length_problems(path: str, prompt: LengthPrompt) -> Iterator[str]:
@@ -55,6 +70,7 @@ def _attempt_problems(path: str, turn: Turn) -> Iterator[str]:
         place = f"{path}.attempts[{number}]"
         if any(isinstance(block, OpaqueBlock) and block.tokens < 0 for block in attempt.output):
             yield f"{place}.output: a block has a negative number of tokens"
+        yield from _block_problems(f"{place}.output", attempt.output)
         if attempt.block_ids and not (isinstance(turn.prompt, LengthPrompt) and turn.prompt.block_tokens):
             yield f"{place}.block_ids: needs a prompt known by length with block_tokens"
         if attempt.usage is not None:

@@ -31,4 +31,5 @@ def distinct_ids(sessions: Iterable[Session], log: ReadLog) -> Iterator[Session]
         link = session.parent
         if link is not None and link.session_id in last:
             link = replace(link, session_id=last[link.session_id])
-        yield session if (name, link) == (session.id, session.parent) else replace(session, id=name, parent=link)
+        same = name is session.id and link is session.parent
+        yield session if same else replace(session, id=name, parent=link)

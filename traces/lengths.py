@@ -25,6 +25,7 @@ from traces.readlog import ReadLog
 BLOCK_SIZES = (512, 16, 32, 64, 128, 256, 1024, 2048)
 """Tokens a block id may stand for, the most common first."""
 _SMALL_ID = 1 << 62
+_KEPT_OUTPUTS = 1 << 14
 
 
 def length_turn(
@@ -42,7 +43,7 @@ def length_turn(
 ) -> Turn:
     """A turn of *prompt* and *output_tokens* tokens; *output* replaces the one opaque block."""
     usage = Usage(input_tokens=prompt.tokens, cached_tokens=cached_tokens, output_tokens=output_tokens)
-    blocks = tuple(output) if output else opaque(output_tokens)
+    blocks = tuple(output) if output else OUTPUTS[output_tokens]
     return Turn(
         id=turn_id,
         prompt=prompt,
@@ -54,16 +55,30 @@ def length_turn(
     )
 
 
-@lru_cache(maxsize=1 << 13)
-def opaque(tokens: int) -> tuple[OpaqueBlock, ...]:
-    """An output of *tokens* tokens without text."""
-    return (OpaqueBlock(tokens=tokens),)
+class _Outputs(dict[int, tuple[OpaqueBlock, ...]]):
+    """Outputs without text by their tokens; those asked for first are kept."""
+
+    def __missing__(self, tokens: int) -> tuple[OpaqueBlock, ...]:
+        output = (OpaqueBlock(tokens=tokens),)
+        if len(self) < _KEPT_OUTPUTS:
+            self[tokens] = output
+        return output
+
+
+OUTPUTS = _Outputs()
+"""``OUTPUTS[n]``: an output of n tokens without text."""
 
 
 @lru_cache(maxsize=1 << 10)
 def turn_name(number: int) -> str:
     """Id of the turn of *number*, counted from 1, where the recording gives it none."""
     return f"t{number}"
+
+
+@lru_cache(maxsize=256)
+def turn_names(count: int) -> tuple[str, ...]:
+    """Ids of *count* turns that the recording gives none."""
+    return tuple([turn_name(number) for number in range(1, count + 1)])
 
 
 def single(session_id: str, turn: Turn, start_s: float | None) -> Session:
@@ -106,7 +121,7 @@ def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
     """
     if not scope:
         return tuple(ids)
-    base = first_id(scope)
+    base = _base(scope)
     try:
         if min(ids, default=0) >= 0 and max(ids, default=0) < _SMALL_ID:  # type: ignore[operator]
             return tuple([base + value for value in ids])  # type: ignore[operator]
@@ -148,10 +163,12 @@ class ScopedIds:
         return found
 
 
-@lru_cache(maxsize=64)
 def first_id(scope: str) -> int:
     """The block id from which those of *scope* count on; of 63 bits."""
     return xxhash.xxh3_64_intdigest(scope.encode("utf-8", "surrogatepass")) >> 1
+
+
+_base = lru_cache(maxsize=64)(first_id)
 
 
 def unique(wanted: str, taken: set[str]) -> str:

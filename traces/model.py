@@ -12,6 +12,8 @@ from enum import StrEnum
 
 import msgspec
 
+from traces.idrun import IdRun
+
 SCHEMA_VERSION = 1
 """Version of the canonical form; raised when a reader of the older one would misread the newer."""
 
@@ -78,7 +80,12 @@ class OpaqueBlock(_Record, frozen=True, tag="opaque"):
     label: str | None = None
     """Sub-class letter (D N K V T P R F), position class (S R F), or None when unknown."""
     key: str | None = None
-    """Identity of the hidden content: equal keys mean equal tokens. None: unique."""
+    """Identity of the hidden content: equal keys mean equal tokens. None: unique, or known by block ids."""
+    block_tokens: int | None = None
+    """Tokens a block id stands for."""
+    block_ids: tuple[int | str, ...] = ()
+    """Identity of each *block_tokens* of the tokens, in place of a key; the last block may be partial, and is equal to
+    one of the same size only."""
 
 
 Block = TextBlock | ReasoningBlock | ToolCallBlock | RawBlock | ToolResultBlock | MediaBlock | OpaqueBlock
@@ -112,9 +119,9 @@ class LengthPrompt(_Record, frozen=True, tag="length"):
     tokens: int
     block_tokens: int | None = None
     """Tokens a block id stands for; None with no ids: nothing is known to be shared."""
-    block_ids: tuple[int | str, ...] = ()
+    block_ids: tuple[int | str, ...] | IdRun = ()
     """Identity of each block of *block_tokens*; equal leading ids mean equal leading tokens, the last block
-    may be partial."""
+    may be partial. Ids that count up by one may be given as their first and their number."""
 
 
 Prompt = MessagePrompt | LengthPrompt

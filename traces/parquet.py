@@ -15,7 +15,7 @@ from traces.atomic import whole_file
 from traces.errors import TraceError
 from traces.model import LengthPrompt, Session, ToolCallBlock, Turn, Verdict
 from traces.source import SourceFile
-from traces.store import TraceHeader
+from traces.store import TraceHeader, listed
 
 _HEADER_KEY = b"simtool_trace"
 _MEND = "write it with `simtool convert`"
@@ -63,7 +63,7 @@ def write_parquet(sessions: Iterable[Session], target: Path, header: Callable[[]
     size = count = 0
     with whole_file(target) as temporary, pq.ParquetWriter(temporary, _SCHEMA, compression="zstd") as writer:
         for index, session in enumerate(sessions):
-            for row in _rows(index, session):
+            for row in _rows(index, listed(session)):
                 rows.append(row)
                 size += len(str(row["session_json"])) + len(str(row["turn_json"]))
             count += 1

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import xxhash
+from msgspec.structs import replace
 
 from traces.model import LengthPrompt, Message, MessagePrompt, OpaqueBlock, Session, TextBlock, ToolResultBlock, Turn
+from traces.opaque import by_id
 
 MAX_PREFIXES = 4_000_000
 """Distinct prefixes remembered, which bounds memory: sessions that come when so many are known are not looked at."""
@@ -84,9 +86,10 @@ class PrefixReuse:
 
 def message_part(message: Message) -> Part:
     """Identity of *message*, and its weight: the characters of its text, or its tokens as characters."""
-    data = msgspec.json.encode(message)
+    blocks = by_id(message.blocks)
+    data = msgspec.json.encode(message if blocks is message.blocks else replace(message, blocks=blocks))
     weight = 0
-    for block in message.blocks:
+    for block in blocks:
         if isinstance(block, (TextBlock, ToolResultBlock)):
             weight += len(block.text)
         elif isinstance(block, OpaqueBlock):

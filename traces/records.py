@@ -26,6 +26,8 @@ Json = dict[str, object]
 _MAX_COUNT = 1 << 53
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX_COUNT)]
 """A count, as as_count takes it."""
+Positive = Annotated[int, msgspec.Meta(ge=1, le=_MAX_COUNT)]
+"""A count of one or more."""
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 """A text, as first_text takes it."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)

@@ -23,8 +23,20 @@ from traces.records import dicts, head_values
 from traces.source import SourceFile, find_files
 from traces.wrapping import Wrapping, unwrapped, unwrapped_head, wrapping
 
-_NUMBERED = frozenset({"mooncake", "azure", "burstgpt", "vidur", "csv", "llmservingsim"})
-"""Formats that name the sessions of a file by its lines: remembering so many names takes more memory than they do."""
+_DISTINCT = frozenset(
+    {
+        "agentic-mooncake",
+        "applied-compute",
+        "azure",
+        "burstgpt",
+        "csv",
+        "llmservingsim",
+        "mooncake",
+        "mooncake-delta",
+        "vidur",
+    }
+)
+"""Formats whose readers name the sessions of a file apart: to remember their names would take time and memory."""
 
 _BLANK = b"\xef\xbb\xbf \t\r\n\x0b\x0c"
 _WEAK = 0.3
@@ -176,8 +188,8 @@ def read_files(files: Sequence[SourceFile], log: ReadLog, format_name: str | Non
         groups.setdefault(reader, []).append(content)
     count = 0
     sessions = (session for reader, members in groups.items() for session in reader.read(members, log))
-    numbered = len(files) == 1 and all(reader.name in _NUMBERED for reader in groups)
-    for session in sessions if numbered else distinct_ids(sessions, log):
+    distinct = len(files) == 1 and all(reader.name in _DISTINCT for reader in groups)
+    for session in sessions if distinct else distinct_ids(sessions, log):
         count += 1
         yield session
     if not count:

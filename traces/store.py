@@ -12,10 +12,12 @@ from typing import IO, cast
 
 import msgspec
 import zstandard
+from msgspec.structs import replace
 
 from traces.atomic import whole_file
 from traces.errors import TraceError
-from traces.model import SCHEMA_VERSION, Session
+from traces.idrun import IdRun
+from traces.model import SCHEMA_VERSION, LengthPrompt, MessagePrompt, Session, Turn
 from traces.readlog import ReadLog
 
 _PACKED = (".gz", ".zst")
@@ -83,7 +85,7 @@ def write_trace(
     def write_to(body: IO[bytes]) -> int:
         count = 0
         for session in sessions:
-            body.write(encoder.encode(session) + b"\n")
+            body.write(encoder.encode(listed(session)) + b"\n")
             count += 1
         return count
 
@@ -119,6 +121,22 @@ def _write_packed(
             sink.write(header())
             shutil.copyfileobj(body, sink, 1 << 20)
     return count
+
+
+def listed(session: Session) -> Session:
+    """*session* as it is written: with block ids one by one."""
+    if not any(
+        isinstance(turn.prompt, LengthPrompt) and isinstance(turn.prompt.block_ids, IdRun) for turn in session.turns
+    ):
+        return session
+    return replace(session, turns=tuple([_listed(turn) for turn in session.turns]))
+
+
+def _listed(turn: Turn) -> Turn:
+    prompt = turn.prompt
+    if isinstance(prompt, MessagePrompt) or isinstance(prompt.block_ids, tuple):
+        return turn
+    return replace(turn, prompt=replace(prompt, block_ids=tuple(prompt.block_ids)))
 
 
 def trace_schema() -> dict[str, object]:

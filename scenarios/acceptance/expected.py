@@ -17,7 +17,7 @@ from simulator.acceptance.tally import tally
 from simulator.acceptance.threshold import ThresholdModel
 from simulator.exact import RoundsByLabel, expect
 from simulator.lawcosts import LawCosts
-from simulator.longcolumns import PART, let_go
+from simulator.longcolumns import PART, LongColumn, let_go
 from simulator.policies import DraftPolicy, PolicyAcceptance
 from simulator.replay import Replay
 from tokenclass.classes import N_SUBCLASSES
@@ -140,20 +140,17 @@ def expectation(model: AcceptanceModel, outputs: Outputs, gamma: int) -> Expecta
 
     Computed in parts of about PART tokens so that memory stays bounded.
     """
-    parts = []
-    for part in _parts(outputs):
-        parts.append(_part(model, part, gamma))
+    columns = {name: LongColumn(np.float64) for name in ("rounds", "drafting", "drafted", "undrafted", "tokens")}
+    sums = {name: np.zeros(N_SUBCLASSES) for name in RoundsByLabel.__slots__}
+    for outputs_of_part in _parts(outputs):
+        part = _part(model, outputs_of_part, gamma)
+        for name, column in columns.items():
+            column.append(getattr(part, name))
+        for name, total in sums.items():
+            total += getattr(part.by_label, name)
         let_go(outputs.labels)
-    none = np.empty(0)
-    columns = {
-        name: np.concatenate([none, *(getattr(one, name) for one in parts)])
-        for name in ("rounds", "drafting", "drafted", "undrafted", "tokens")
-    }
-    sums = {
-        name: np.sum([np.zeros(N_SUBCLASSES), *(getattr(one.by_label, name) for one in parts)], axis=0)
-        for name in RoundsByLabel.__slots__
-    }
-    return Expectation(**columns, by_label=RoundsByLabel(**sums))
+    arrays = {name: column.array() for name, column in columns.items()}
+    return Expectation(**arrays, by_label=RoundsByLabel(**sums))
 
 
 def _parts(outputs: Outputs) -> Iterator[Outputs]:

@@ -26,6 +26,7 @@ from traces.model import (
     ToolWait,
     Turn,
 )
+from traces.opaque import by_id
 
 BLOCK_TOKENS = 16
 """Tokens of a block whose identity is kept: an engine whose KV blocks are a multiple of it finds the same prefixes."""
@@ -139,7 +140,7 @@ class Anonymizer:
     def _output(self, attempt: Attempt, labels: TaggedAttempt) -> tuple[OpaqueBlock, ...]:
         """The runs of sub-classes; tokens of no known class, where they are all there is, stay so."""
         if attempt.output and all(isinstance(block, OpaqueBlock) and block.label is None for block in attempt.output):
-            blocks = (block for block in attempt.output if isinstance(block, OpaqueBlock))
+            blocks = (block for block in by_id(attempt.output) if isinstance(block, OpaqueBlock))
             return tuple(
                 OpaqueBlock(tokens=block.tokens, key=self._hashed(block.key) if block.key is not None else None)
                 for block in blocks

@@ -22,7 +22,7 @@ from scenarios.runs.runparts import (
     replica_rows,
     session_shares,
 )
-from simulator.longcolumns import let_go_all
+from simulator.longcolumns import let_go_all, released
 from simulator.metrics import (
     LATENCIES,
     conservation,
@@ -185,7 +185,7 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
         output_throughput_tokens_per_s=float(replay.output_tokens[accepted].sum()) / duration,
         total_output_tokens=int(replay.output_tokens[replay.done].sum()),
         total_prompt_tokens=int(replay.prompt_tokens[replay.done].sum()),
-        session_time_shares=session_shares(replay, workload, measured),
+        session_time_shares=released(session_shares(replay, workload, measured)),
         prefix_cache_hit_rate_tokens=by_tokens,
         prefix_cache_hit_rate_requests=by_requests,
         external_prefix_cache_hits=int(replay.host_hit_tokens.sum()),
@@ -193,13 +193,13 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
         num_preemptions=int(replay.num_preemptions.sum()),
         num_evicted_blocks=replay.num_evicted_blocks,
         speculation=_speculation(replay),
-        cost=_cost(replay, workload, platform, int((replay.done & ~workload.attempt_rejected).sum())),
+        cost=released(_cost(replay, workload, platform, int((replay.done & ~workload.attempt_rejected).sum()))),
         energy=energy_part(replay, workload, platform),
-        goodput=goodput_part(replay, workload, measured, measure),
+        goodput=released(goodput_part(replay, workload, measured, measure)),
         replicas=replica_rows(replay),
-        conservation=conservation(replay, workload),
+        conservation=released(conservation(replay, workload)),
         metrics={metric.name: metric.of(replay, workload, measured) for metric in all_metrics()},
-        **_load(replay),
+        **released(_load(replay)),
         **_distributions(replay, measured, measure.percentiles),
     )
     let_go_all()
@@ -208,8 +208,7 @@ def summarise(replay: Replay, workload: Workload, platform: Platform, measure: M
 
 def _distributions(replay: Replay, measured: Window, percentiles: Sequence[float]) -> dict[str, Any]:
     kept = measured.attempts
-    found = {name: describe(of(replay)[kept], percentiles) for name, of in LATENCIES.items()}
-    let_go_all()
+    found = {name: released(describe(of(replay)[kept], percentiles)) for name, of in LATENCIES.items()}
     gaps = gaps_of(replay, kept)
     emitted = int((replay.gaps.counts + replay.by_step.accepted_tokens)[kept].sum())
     found["itl_per_step_s"] = describe(gaps, percentiles)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scenarios.resolve.measure import Measure
 from scenarios.runs.runsummary import RunSummary
 from simulator.goodput import slo_values
-from simulator.longcolumns import let_go_all
+from simulator.longcolumns import released
 from simulator.metrics import LATENCIES, gaps_of, percentile_name
 from simulator.replay import Replay
 from simulator.weighted import NOTHING, Weighted
@@ -45,11 +45,10 @@ def bench_serve(replay: Replay, workload: Workload, summary: RunSummary, measure
         "max_concurrent_requests": _max_concurrent(replay.arrival_s[done], replay.finish_s[done]),
     }
     statistics = {
-        name: _statistics(name, LATENCIES[f"{name}_s"](replay)[done], measure.percentiles)
+        name: released(_statistics(name, LATENCIES[f"{name}_s"](replay)[done], measure.percentiles))
         for name in ("ttft", "tpot", "e2el")
     }
-    statistics["itl"] = _gap_statistics(gaps_of(replay, done), measure.percentiles)
-    let_go_all()
+    statistics["itl"] = released(_gap_statistics(gaps_of(replay, done), measure.percentiles))
     for name in ("ttft", "tpot", "itl", "e2el"):
         flat |= statistics[name]
     return flat | _speculation(summary)

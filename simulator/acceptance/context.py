@@ -33,6 +33,11 @@ class ContextDecay(ThresholdModel):
         """That of the model scaled."""
         return self.base.exactness
 
+    @property
+    def own_depths(self) -> int:
+        """Those of *base*."""
+        return self.base.own_depths
+
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
         """Scaled probability per token. Raises ValueError if *outputs* carries no context lengths."""
         if outputs.context_tokens is None:

@@ -47,6 +47,11 @@ class SpreadAcceptance(ThresholdModel):
         """Independent drafts once the units have drawn."""
         return Exactness.GIVEN_KEYS
 
+    @property
+    def own_depths(self) -> int:
+        """Those of *mean*."""
+        return self.mean.own_depths
+
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
         """Probability per token under its unit's draw."""
         starts = self._unit_starts(outputs)
@@ -83,6 +88,11 @@ class PersistentAcceptance(ThresholdModel):
     def exactness(self) -> Exactness:
         """Drafts that depend on each other."""
         return Exactness.SAMPLED
+
+    @property
+    def own_depths(self) -> int:
+        """Those of *mean*."""
+        return self.mean.own_depths
 
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
         """Probability per token, averaged over positions."""

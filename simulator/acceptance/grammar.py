@@ -70,6 +70,11 @@ class GrammarAcceptance(ThresholdModel):
         """That of *base*."""
         return self.base.exactness
 
+    @property
+    def own_depths(self) -> int:
+        """Those of *base*."""
+        return self.base.own_depths
+
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
         """Probability per token: 1 where a known grammar forces it, 0 within calls where nothing is drafted."""
         accept = self.base.accept_at(outputs, depth)

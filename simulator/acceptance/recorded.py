@@ -81,7 +81,7 @@ class RecordedAcceptance:
         """Drafts accepted until a refused token."""
         check_gamma(gamma)
         latent: F64 = self.refused[self.attempts.tokens_of(outputs)].astype(np.float64)
-        accepted = first_refusal(latent, [np.full(len(latent), 0.5)] * gamma)
+        accepted = first_refusal(latent, [np.full(len(latent), 0.5)], gamma)
         within = np.minimum(accepted, np.minimum(outputs.left - 1, gamma)).astype(np.int16)
         return Potential(within, np.full(len(within), gamma, dtype=np.int16))
 

@@ -29,6 +29,11 @@ class TableAcceptance(ThresholdModel):
         if not np.all((self.table >= 0) & (self.table <= 1)):
             raise ValueError("acceptance probabilities must be within 0..1")
 
+    @property
+    def own_depths(self) -> int:
+        """Columns of the table."""
+        return int(self.table.shape[1])
+
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
         """Probability per token, looked up by label and *depth*."""
         column: F64 = self.table[:, min(depth, self.table.shape[1] - 1)]

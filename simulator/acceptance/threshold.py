@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from simulator.acceptance.base import F64, I16, NOTHING_BESIDE, Beside, Outputs, Potential, check_gamma
+from simulator.acceptance.base import F64, I16, MAX_GAMMA, NOTHING_BESIDE, Beside, Outputs, Potential, check_gamma
 from simulator.rng import key, uniform
 
 
@@ -30,6 +30,15 @@ class ThresholdModel(ABC):
         """What the expectation of this model's rounds takes; independent drafts unless a subclass says otherwise."""
         return Exactness.EXACT
 
+    @property
+    def own_depths(self) -> int:
+        """Depths that have probabilities of their own; greater ones have those of the last of these."""
+        return MAX_GAMMA
+
+    def accept_to(self, outputs: Outputs, gamma: int) -> list[F64]:
+        """`accept_at` of the depths below *gamma*, those left out that are as the last one."""
+        return [self.accept_at(outputs, depth) for depth in range(min(gamma, self.own_depths))]
+
     @abstractmethod
     def accept_at(self, outputs: Outputs, depth: int) -> F64:
         """Probability per token that it is accepted as draft number *depth* (from 0), those before it accepted."""
@@ -45,22 +54,27 @@ class ThresholdModel(ABC):
     def potential(self, outputs: Outputs, gamma: int) -> Potential:
         """Sampled outcome of a round of *gamma* drafts from every token."""
         check_gamma(gamma)
-        accepted = first_refusal(self.latent(outputs), [self.accept_at(outputs, i) for i in range(gamma)])
+        accepted = first_refusal(self.latent(outputs), self.accept_to(outputs, gamma), gamma)
         within = np.minimum(accepted, np.minimum(outputs.left - 1, gamma)).astype(np.int16)
         drafted = np.full(len(within), gamma, dtype=np.int16)
         beside = self.beside(outputs, gamma)
         return Potential(within, drafted if beside.idle is None else drafted - beside.idle, beside)
 
 
-def first_refusal(latent: F64, accept: list[F64]) -> I16:
-    """Per token the number of drafts from it on before one whose latent number is not below its probability."""
+def first_refusal(latent: F64, accept: list[F64], gamma: int) -> I16:
+    """Per token the number of *gamma* drafts from it on before one whose latent number is not below its probability.
+
+    The last of *accept* has the probabilities of all greater depths.
+    """
     tokens = len(latent)
     accepted = np.zeros(tokens, dtype=np.int16)
     alive = np.ones(tokens, dtype=np.bool_)
-    for depth, probability in enumerate(accept):
+    for depth in range(gamma):
+        if depth < len(accept):
+            within = latent < accept[depth]
         reach = max(tokens - depth, 0)
         alive[reach:] = False
-        alive[:reach] &= latent[depth:] < probability[depth:]
+        alive[:reach] &= within[depth:]
         accepted += alive
     return accepted
 

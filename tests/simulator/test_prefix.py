@@ -151,3 +151,45 @@ def test_blocks_are_numbered_as_they_are_met() -> None:
     ]
     assert [path.tolist() for path in paths[1:3]] == [[4, 5], [0, 1, 2, 3, 6, 7]]
     assert paths[-1].tolist() == paths[4].tolist()
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 8), st.lists(st.integers(0, 2), max_size=3), st.integers(0, 7), st.integers(0, 3)),
+        min_size=2,
+        max_size=10,
+    ),
+    st.sampled_from([(8, 3), (8, 5), (8, 8), (8, 2), (8, 16)]),
+    st.booleans(),
+    st.sampled_from([1, 7, 1 << 20]),
+)
+def test_requests_that_go_on_from_each_other_share_as_others_do(
+    requests: list[tuple[int, list[int], int, int]], sizes: tuple[int, int], twice: bool, chunk: int
+) -> None:
+    """Each has the first few keys of the one before it, and more of its own."""
+    width, block_size = sizes
+    with mock.patch.object(blockkeys, "_CHUNK", chunk):
+        index = PrefixIndex(block_size)
+        texts, lengths, keys = [], [], [0]
+        for kept, new, short, said in requests:
+            keys = [*keys[:kept], *new] or [0]
+            tokens = max(1, len(keys) * width - short)
+            first = len(keys) - min(said, len(keys) - 1)
+            prompt = tokens if first == len(keys) else first * width
+            output = np.array(keys[first:], np.uint64) if first < len(keys) else None
+            index.add_keys(BlockPrompt(prompt, width, np.array(keys[:first], np.uint64)), output, tokens - prompt)
+            texts.append(_block_tokens(keys, tokens, width))
+            lengths.append(prompt)
+        _assert_equal(index.build(every_prompt_twice=twice), _expected(texts, lengths, block_size, twice=twice))
+
+
+def test_a_conversation_costs_its_last_prompt() -> None:
+    column = blockkeys.KeyColumn(16)
+    keys = np.arange(1000, dtype=np.uint64)
+    with mock.patch.object(blockkeys.KeyRecords, "append", autospec=True) as append:
+        for turn in range(1, 101):
+            column.add(BlockPrompt(turn * 160 - 5, 16, keys[: turn * 10]))
+        column._end_chunk()
+    written = sum(call.args[1].size for call in append.call_args_list)
+    assert 1000 <= written <= 1000 + 100

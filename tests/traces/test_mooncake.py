@@ -8,6 +8,7 @@ from tests.traces.reading import read, read_only
 from traces.checks import problems
 from traces.errors import TraceError
 from traces.model import LengthPrompt, OpaqueBlock, Session, Usage, prompt_messages
+from traces.opaque import by_id
 from traces.readlog import ReadLog
 
 
@@ -116,6 +117,7 @@ def test_what_delta_rows_add_is_shared_only_by_equal_block_ids() -> None:
     plain = [{"session_id": name, "input_length": 600, "output_length": 1} for name in "ab"]
     a, b = read_only("mooncake-delta", _lines(*rows))
     assert a.messages[0] == b.messages[0]
-    assert [block.tokens for block in a.messages[0].blocks if isinstance(block, OpaqueBlock)] == [512, 88]
+    assert a.messages[0].blocks == (OpaqueBlock(tokens=600, block_tokens=512, block_ids=(5, 6)),)
+    assert by_id(a.messages[0].blocks) == (OpaqueBlock(tokens=512, key="5:512"), OpaqueBlock(tokens=88, key="6:88"))
     a, b = read_only("mooncake-delta", _lines(*plain))
     assert a.messages[0] != b.messages[0]

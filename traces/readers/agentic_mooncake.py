@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from operator import attrgetter
 
 import msgspec
 
-from traces.lengths import check_blocks, continued, infer_block_tokens, opaque, scoped, unique, usable_lengths
+from traces.grouping import members
+from traces.lengths import OUTPUTS, check_blocks, continued, infer_block_tokens, scoped, unique, usable_lengths
 from traces.model import Attempt, LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn, Usage
 from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, rows
 from traces.readers.base import JsonReader
@@ -48,56 +48,26 @@ class AgenticMooncakeReader(JsonReader):
             if not isinstance(row, AgenticRow):
                 header = row
             elif (row.input_tokens and row.output_tokens) or usable_lengths(row.input_tokens, row.output_tokens, log):
-                row.ids = last_ids[row.session_id] = continued(last_ids.get(row.session_id, ()), row.ids)
                 requests.append(row)
                 if row.ids:
-                    sizes.append(row.input_tokens)
-                    sizes.append(len(row.ids))
+                    before = last_ids.get(row.session_id)
+                    row.ids = last_ids[row.session_id] = continued(before, row.ids) if before else row.ids
+                    sizes.extend((row.input_tokens, len(row.ids)))
         last_ids.clear()
-        block_tokens = as_count(header.get("block_size")) or infer_block_tokens(sizes, DEFAULT_BLOCK_TOKENS)
+        stated = as_count(header.get("block_size"))
+        block_tokens = stated or infer_block_tokens(sizes, DEFAULT_BLOCK_TOKENS)
         if block_tokens is None:
             reason = "no block size fits all pairs of input length and number of hash_ids"
             log.invalid(file.name, None, reason, "check that each id stands for a block of the prompt")
             return
-        graph = _Graph(file, block_tokens, header.get("hash_id_scope") == "local", log)
-        requests.reverse()
-        while requests:
-            graph.add(requests.pop())
+        graph = _Graph(file, block_tokens, bool(stated), header.get("hash_id_scope") == "local", log)
+        for row in requests:
+            graph.add(row)
+        requests.clear()
         yield from graph.sessions()
 
 
 READER = AgenticMooncakeReader()
-
-
-class _Entry(msgspec.Struct, gc=False):
-    """A request in its place; it is no turn yet since later rows say what happens after it."""
-
-    chain: int
-    row: AgenticRow
-    sent_s: float | None
-    parent: str | None
-    tool_waits: tuple[ToolWait, ...] = ()
-    user_wait_s: float | None = None
-
-    def turn(self, block_tokens: int) -> Turn:
-        """The request as a turn."""
-        row, sent_s = self.row, self.sent_s
-        tokens, output_tokens, ids = row.input_tokens, row.output_tokens, row.ids
-        prompt = LengthPrompt(tokens=tokens, block_tokens=block_tokens if ids else None, block_ids=ids)
-        attempt = Attempt(
-            output=opaque(output_tokens),
-            usage=Usage(input_tokens=tokens, output_tokens=output_tokens),
-            times=Times(sent_s=sent_s) if sent_s is not None else None,
-        )
-        return Turn(
-            id=row.request_id,
-            prompt=prompt,
-            attempts=(attempt,),
-            parent=self.parent,
-            tool_waits=self.tool_waits,
-            user_wait_s=self.user_wait_s,
-            model=row.model,
-        )
 
 
 class _Chain(msgspec.Struct, frozen=True, gc=False):
@@ -112,12 +82,15 @@ class _Graph:
 
     file: SourceFile
     block_tokens: int
+    stated_size: bool
+    """Whether the recording says so, and not the numbers of block ids, which are what they should be then."""
     local_ids: bool
     log: ReadLog
     chains: list[_Chain] = field(default_factory=list)
-    entries: list[_Entry] = field(default_factory=list)
-    """Those of all chains: the garbage collector looks at each list whenever it looks at everything."""
-    home: dict[str, _Entry] = field(default_factory=dict)
+    placed: list[AgenticRow] = field(default_factory=list)
+    homes: array[int] = field(default_factory=lambda: array("q"))
+    """Of each placed request, the number of its chain."""
+    home: dict[str, AgenticRow] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
 
     def add(self, row: AgenticRow) -> None:
@@ -134,45 +107,45 @@ class _Graph:
             self.log.assume("request that waits for a missing or later one: starts at its own time")
         if self.local_ids:
             row.ids = scoped(row.ids, row.session_id.partition("/")[0])
-        try:
-            check_blocks(row.input_tokens, len(row.ids), self.block_tokens)
-        except ValueError as error:
-            self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
-            return
-        parent, chain = self._place(row, known)
-        entry = _Entry(chain, row, row.not_before_s if not known else None, parent)
-        self.entries.append(entry)
-        home[name] = entry
+        if self.stated_size:
+            try:
+                check_blocks(row.input_tokens, len(row.ids), self.block_tokens)
+            except ValueError as error:
+                self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
+                return
+        self._place(row, known)
+        if known:
+            row.not_before_s = None
+        self.placed.append(row)
+        self.homes.append(row.chain)
+        home[name] = row
 
-    def _place(self, row: AgenticRow, known: tuple[Wait, ...]) -> tuple[str | None, int]:
-        """The request that *row* follows, if any, and its chain, a new one if need be."""
-        home, session = self.home, row.session_id
+    def _place(self, row: AgenticRow, known: tuple[Wait, ...]) -> None:
+        """Note on *row* the request that it follows, if any, and its chain, a new one if need be."""
         if not known:
-            return None, self._new_chain(row, [])
-        if len(known) == 1 and home[known[0].request_id].row.session_id == session:
-            parent = home[known[0].request_id]
-            self._wait(parent, known[0], row, [])
-            return known[0].request_id, parent.chain
-        inside = [wait for wait in known if home[wait.request_id].row.session_id == session]
-        outside = [wait for wait in known if wait not in inside] if len(inside) < len(known) else []
-        if not inside:
-            return None, self._new_chain(row, outside)
-        wait = max(inside, key=lambda wait: home[wait.request_id].row.line) if inside[1:] else inside[0]
+            row.chain = self._new_chain(row, [])
+            return
+        home, session = self.home, row.session_id
+        wait, outside = known[0], []
         parent = home[wait.request_id]
+        if known[1:] or parent.session_id != session:
+            inside = [wait for wait in known if home[wait.request_id].session_id == session]
+            outside = [wait for wait in known if wait not in inside] if len(inside) < len(known) else []
+            if not inside:
+                row.chain = self._new_chain(row, outside)
+                return
+            wait = max(inside, key=lambda wait: home[wait.request_id].line) if inside[1:] else inside[0]
+            parent = home[wait.request_id]
         self._wait(parent, wait, row, outside)
-        return wait.request_id, parent.chain
+        row.parent, row.chain = wait.request_id, parent.chain
 
     def sessions(self) -> Iterator[Session]:
         """The chains as sessions; there are no requests to add after them."""
         self.home.clear()
-        self.entries.sort(key=attrgetter("chain"))
-        self.entries.reverse()
-        entries = self.entries
-        for number, chain in enumerate(self.chains):
-            turns = []
-            while entries and entries[-1].chain == number:
-                turns.append(entries.pop().turn(self.block_tokens))
-            yield Session(id=chain.id, turns=tuple(turns), parent=chain.parent, start_s=chain.start_s)
+        placed, size = self.placed, self.block_tokens
+        for chain, places in zip(self.chains, members(self.homes), strict=True):
+            turns = [_turn(placed[place], size) for place in places]
+            yield Session(chain.id, tuple(turns), parent=chain.parent, start_s=chain.start_s)
 
     def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> int:
         link = None
@@ -183,14 +156,23 @@ class _Graph:
         self.chains.append(_Chain(unique(row.session_id, self.taken), link, row.not_before_s))
         return len(self.chains) - 1
 
-    def _wait(self, entry: _Entry, parent: Wait, row: AgenticRow, outside: list[Wait]) -> None:
-        """Note on the request waited for what happens between its end and the start of *row*."""
-        if parent.at_start:
+    def _wait(self, parent: AgenticRow, wait: Wait, row: AgenticRow, outside: list[Wait]) -> None:
+        """Note on the *parent* that *row* waits for what happens between its end and the start of *row*."""
+        if wait.at_start:
             self.log.assume("request released by the start of another one: follows its end")
         if row.tool_s > 0:
-            entry.tool_waits += (ToolWait(name=row.tool_name, duration_s=parent.delay_s),)
-        elif parent.delay_s > 0:
-            entry.user_wait_s = max(parent.delay_s, entry.user_wait_s or 0.0)
-        for wait in outside:
+            parent.tool_waits += (ToolWait(row.tool_name, wait.delay_s),)
+        elif wait.delay_s > 0:
+            parent.user_wait_s = max(wait.delay_s, parent.user_wait_s or 0.0)
+        for other in outside:
             self.log.assume("wait for a request of another session: a tool run of unrecorded length")
-            entry.tool_waits += (ToolWait(name="sub-agent", duration_s=None, call_id=wait.request_id),)
+            parent.tool_waits += (ToolWait(name="sub-agent", duration_s=None, call_id=other.request_id),)
+
+
+def _turn(row: AgenticRow, block_tokens: int) -> Turn:
+    """The request as a turn."""
+    tokens, output_tokens, ids, sent_s = row.input_tokens, row.output_tokens, row.ids, row.not_before_s
+    prompt = LengthPrompt(tokens, block_tokens, ids) if ids else LengthPrompt(tokens)
+    times = None if sent_s is None else Times(sent_s)
+    attempt = Attempt(OUTPUTS[output_tokens], Usage(tokens, None, None, output_tokens), times)
+    return Turn(row.request_id, prompt, (attempt,), row.parent, row.tool_waits, row.user_wait_s, row.model)

@@ -8,6 +8,7 @@ import msgspec
 
 from traces.clock import scaled
 from traces.lengths import block_ids
+from traces.model import ToolWait
 from traces.readlog import ReadLog
 from traces.records import Count, Json, Name, as_count, as_list, decoded, dicts, first_text
 from traces.source import SourceFile
@@ -31,7 +32,10 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
 
 
 class AgenticRow(msgspec.Struct, gc=False):
-    """One request. *waits* in the row's order; *tool_s* is the part of the wait that tools took."""
+    """One request. *waits* in the row's order; *tool_s* is the part of the wait that tools took.
+
+    What the rows after it say of it, and the request that it follows, are noted on it later.
+    """
 
     line: int
     request_id: str
@@ -44,6 +48,10 @@ class AgenticRow(msgspec.Struct, gc=False):
     tool_s: float
     tool_name: str
     model: str | None
+    parent: str | None = None
+    chain: int = 0
+    tool_waits: tuple[ToolWait, ...] = ()
+    user_wait_s: float | None = None
 
 
 class _Dependency(msgspec.Struct, frozen=True, gc=False):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, compress, repeat
 from operator import add
+from typing import Annotated
 
 import msgspec
 
 from traces.clock import scaled
-from traces.lengths import first_id, opaque, turn_name, unique
+from traces.idrun import IdRun
+from traces.lengths import OUTPUTS, first_id, turn_names, unique
 from traces.model import Attempt, LengthPrompt, Session, ToolWait, Turn, Usage
 from traces.readers.base import JsonReader, stem
 from traces.readlog import ReadLog
@@ -62,7 +63,7 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
     input_prompt_length: Count = 0
     assistant_response_length: tuple[Count, ...] = ()
     tool_call_output_length: tuple[Count, ...] = ()
-    tool_call_latency: tuple[float | None, ...] = ()
+    tool_call_latency: tuple[Annotated[float, msgspec.Meta(ge=0.0)] | None, ...] = ()
     final_assistant_response_length: Count | None = None
     num_turns: Count | None = None
     session_id: str | None = None
@@ -72,13 +73,14 @@ def _checked(row: Json) -> _Row:
     """The session of an object of whatever members. Raises ValueError for lengths and latencies that are none."""
     replies, results = ([as_count(value) for value in as_list(row.get(key))] for key in _LISTS[:2])
     known = [value for value in (*replies, *results) if value is not None]
-    if len(known) < len(replies) + len(results):
+    waits = [scaled(value, 1.0) for value in as_list(row.get(_LISTS[2]))]
+    if len(known) < len(replies) + len(results) or min(filter(None, waits), default=0.0) < 0:
         raise ValueError(_NO_LENGTHS)
     return _Row(
         as_count(row.get("input_prompt_length")) or 0,
         tuple(known[: len(replies)]),
         tuple(known[len(replies) :]),
-        tuple([scaled(value, 1.0) for value in as_list(row.get(_LISTS[2]))]),
+        tuple(waits),
         as_count(row.get("final_assistant_response_length")),
         as_count(row.get("num_turns")),
     )
@@ -86,11 +88,10 @@ def _checked(row: Json) -> _Row:
 
 def _check(row: _Row) -> None:
     """Raise ValueError for a session that cannot be."""
-    turns = len(row.assistant_response_length)
-    waits = row.tool_call_latency
-    if not row.input_prompt_length or min(filter(None, waits), default=0.0) < 0:
+    turns, waits = len(row.assistant_response_length), len(row.tool_call_latency)
+    if not row.input_prompt_length:
         raise ValueError(_NO_LENGTHS)
-    if turns != len(row.tool_call_output_length) or len(waits) not in (0, turns) or row.num_turns not in (None, turns):
+    if turns != len(row.tool_call_output_length) or waits not in (0, turns) or row.num_turns not in (None, turns):
         raise ValueError("num_turns and the per-turn lists must agree in length")
     if row.input_prompt_length + sum(row.assistant_response_length) + sum(row.tool_call_output_length) > _MAX_PROMPT:
         raise ValueError(f"prompts of more than {_MAX_PROMPT} tokens")
@@ -99,27 +100,25 @@ def _check(row: _Row) -> None:
 def _session(name: str, row: _Row, log: ReadLog) -> Session | None:
     replies = (*row.assistant_response_length, row.final_assistant_response_length or 0)
     grown = map(add, row.assistant_response_length, row.tool_call_output_length)
-    totals = list(accumulate(grown, initial=row.input_prompt_length))
-    waits = row.tool_call_latency or (None,) * (len(replies) - 1)
-    tools = [*[(ToolWait(name="tool", duration_s=wait_s),) for wait_s in waits], ()]
+    totals: Iterable[int] = accumulate(grown, initial=row.input_prompt_length)
+    names = turn_names(len(replies))
+    waits = row.tool_call_latency or repeat(None, len(replies) - 1)
+    tools: Iterable[tuple[ToolWait, ...]] = chain(zip(map(ToolWait, repeat("tool"), waits)), ((),))
     if not all(replies):
         log.omit(_NO_OUTPUT, replies.count(0))
-    first = first_id(name)
-    ids = tuple(range(first, first - (-totals[-1] // _BLOCK_TOKENS)))
-    turns: list[Turn] = []
-    parent = None
-    for turn_id, total, reply, tool in zip(_names(len(replies)), totals, replies, tools, strict=True):
-        if not reply:
-            continue
-        blocks = (total + _BLOCK_TOKENS - 1) // _BLOCK_TOKENS
-        prompt = LengthPrompt(tokens=total, block_tokens=_BLOCK_TOKENS, block_ids=ids[:blocks])
-        attempt = Attempt(output=opaque(reply), usage=Usage(input_tokens=total, output_tokens=reply))
-        turns.append(Turn(id=turn_id, prompt=prompt, attempts=(attempt,), parent=parent, tool_waits=tool))
-        parent = turn_id
-    return Session(id=name, turns=tuple(turns)) if turns else None
-
-
-@lru_cache(maxsize=256)
-def _names(count: int) -> list[str]:
-    """Ids of *count* turns."""
-    return [turn_name(number) for number in range(1, count + 1)]
+        totals, tools, names = compress(totals, replies), compress(tools, replies), tuple(compress(names, replies))
+        replies = tuple(filter(None, replies))
+    if not replies:
+        return None
+    first, size = first_id(name), _BLOCK_TOKENS
+    turns = [
+        Turn(
+            turn_id,
+            LengthPrompt(total, size, IdRun(first, (total + size - 1) // size)),
+            (Attempt(OUTPUTS[reply], Usage(total, None, None, reply)),),
+            parent,
+            tool,
+        )
+        for turn_id, parent, total, reply, tool in zip(names, (None, *names), totals, replies, tools, strict=False)
+    ]
+    return Session(id=name, turns=tuple(turns))

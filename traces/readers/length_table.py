@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
-from traces.lengths import opaque, turn_name, usable_lengths
+from traces.lengths import OUTPUTS, turn_name, usable_lengths
 from traces.model import Attempt, LengthPrompt, Session, Times, Turn, Usage
 from traces.readers.base import stem
 from traces.readlog import ReadLog
@@ -110,7 +110,7 @@ def _turn(turn_id: str, request: _Request, parent: str | None = None) -> Turn:
     return Turn(
         id=turn_id,
         prompt=LengthPrompt(tokens=tokens),
-        attempts=(Attempt(output=opaque(output_tokens), usage=usage, times=times),),
+        attempts=(Attempt(output=OUTPUTS[output_tokens], usage=usage, times=times),),
         parent=parent,
         model=request.model,
     )

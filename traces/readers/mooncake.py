@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from traces.lengths import blocks_prompt, length_turn, turn_name
 from traces.model import LengthPrompt, Session, Turn
 from traces.readers.base import JsonReader, stem
-from traces.readers.mooncake_rows import BLOCK_TOKENS, Request, requests, sent_at
+from traces.readers.mooncake_rows import BLOCK_TOKENS, Request, delay_s, requests, sent_at, sent_s
 from traces.readlog import ReadLog
 from traces.records import Json
 from traces.source import SourceFile
@@ -38,16 +38,16 @@ class MooncakeReader(JsonReader):
         """Yield bare requests as they come, then the sessions in the order of their first rows."""
         groups: dict[str, list[tuple[Request, LengthPrompt]]] = {}
         prefix = stem(file)
-        for request in requests(file, log):
+        for number, request in requests(file, log):
             try:
                 prompt = blocks_prompt(request.input_tokens, request.ids, BLOCK_TOKENS)
             except ValueError as error:
-                log.invalid(file.name, request.line, str(error), kind="block ids that do not fit the length")
+                log.invalid(file.name, number, str(error), kind="block ids that do not fit the length")
                 continue
             name = request.session_id
             if name is None:
                 turn = length_turn("t1", prompt, request.output_tokens, times=sent_at(request), model=request.model)
-                yield Session(id=f"{prefix}:{request.line}", turns=(turn,), start_s=request.sent_s)
+                yield Session(id=f"{prefix}:{number}", turns=(turn,), start_s=sent_s(request))
             else:
                 groups.setdefault(name, []).append((request, prompt))
         for name in list(groups):
@@ -69,9 +69,9 @@ def _session(name: str, rows: list[tuple[Request, LengthPrompt]]) -> Session:
                 request.output_tokens,
                 times=sent_at(request),
                 parent=parent,
-                user_wait_s=rows[number][0].delay_s if number < len(rows) else None,
+                user_wait_s=delay_s(rows[number][0]) if number < len(rows) else None,
                 model=request.model,
             )
         )
         parent = turn_id
-    return Session(id=name, turns=tuple(turns), start_s=rows[0][0].sent_s)
+    return Session(id=name, turns=tuple(turns), start_s=sent_s(rows[0][0]))

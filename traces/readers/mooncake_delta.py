@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
-from traces.lengths import turn_name
+from traces.grouping import members
+from traces.lengths import turn_names
 from traces.model import Attempt, Message, MessagePrompt, OpaqueBlock, Session, Turn, Usage
 from traces.readers.base import JsonReader, stem
-from traces.readers.mooncake_rows import BLOCK_TOKENS, Request, requests, sent_at
+from traces.readers.mooncake_rows import BLOCK_TOKENS, Request, delay_s, requests, sent_at, sent_s
 from traces.readlog import ReadLog
 from traces.records import Json
 from traces.source import SourceFile
-
-_WHOLE = f":{BLOCK_TOKENS}"
 
 
 class MooncakeDeltaReader(JsonReader):
@@ -30,68 +31,64 @@ class MooncakeDeltaReader(JsonReader):
 
     def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
         """Yield the sessions in the order of their first rows; a row without session_id is one of its own."""
-        groups: dict[str, list[Request]] = {}
-        for request in requests(file, log):
-            count, tokens = len(request.ids), request.input_tokens
-            if count and count != -(-tokens // BLOCK_TOKENS):
-                reason = f"{count} block ids of {BLOCK_TOKENS} tokens do not fit {tokens} input tokens"
-                log.invalid(file.name, request.line, reason, kind="block ids that do not fit the length")
+        sessions: dict[str, int] = {}
+        rows: list[Request] = []
+        homes = array("q")
+        prefix = stem(file)
+        for number, request in requests(file, log):
+            ids = request.ids
+            if not ids:
+                request.line = number
+            if ids and len(ids) != -(-request.input_tokens // BLOCK_TOKENS):
+                reason = f"{len(ids)} block ids of {BLOCK_TOKENS} tokens do not fit {request.input_tokens} input tokens"
+                log.invalid(file.name, number, reason, kind="block ids that do not fit the length")
                 continue
-            name = request.session_id if request.session_id is not None else f"{stem(file)}:{request.line}"
-            groups.setdefault(name, []).append(request)
-        for name in list(groups):
-            yield _session(name, groups.pop(name))
+            name = request.session_id
+            homes.append(sessions.setdefault(f"{prefix}:{number}" if name is None else name, len(sessions)))
+            rows.append(request)
+        for name, places in zip(sessions, members(homes), strict=True):
+            yield _session(name, [rows[place] for place in places])
 
 
 READER = MooncakeDeltaReader()
 
 
-def _session(name: str, rows: list[Request]) -> Session:
+def _session(name: str, rows: Sequence[Request]) -> Session:
     messages: list[Message] = []
     places: dict[tuple[object, ...], int] = {}
     before: tuple[tuple[int, int], ...] = ()
-    begun = ended = total = 0
+    begun = ended = total = size = 0
     turns: list[Turn] = []
     parent = None
-    for number, request in enumerate(rows, start=1):
-        turn_id = turn_name(number)
-        tokens = request.input_tokens
-        place = places.setdefault((request.ids, tokens) if request.ids else (number,), len(messages))
-        if place == len(messages):
-            messages.append(Message(role="user", blocks=_blocks(name, request)))
+    waits = [delay_s(request) for request in rows[1:]]
+    repeats = bool(waits) and len({request.input_tokens for request in rows}) < len(rows)
+    for turn_id, request, wait_s in zip(turn_names(len(rows)), rows, (*waits, None), strict=True):
+        ids, tokens, output_tokens = request.ids, request.input_tokens, request.output_tokens
+        place = places.setdefault((tokens, ids), size) if repeats and ids else size
+        if place == size:
+            key = None if ids else f"{name}/{request.line}/in"
+            added = OpaqueBlock(tokens, None, key, BLOCK_TOKENS if ids else None, ids)
+            messages.append(Message("user", (added,)))
+            size += 1
         if place != ended:
             before, begun = (*before, (begun, ended)), place
         ended = place + 1
         total += tokens
-        output = request.output_tokens
-        reply = (OpaqueBlock(tokens=output, key=f"{name}/{turn_id}/out"),)
-        usage = Usage(input_tokens=total, output_tokens=output)
-        turns.append(
-            Turn(
-                id=turn_id,
-                prompt=MessagePrompt(ranges=(*before, (begun, ended))),
-                attempts=(Attempt(output=reply, usage=usage, times=sent_at(request)),),
-                parent=parent,
-                user_wait_s=rows[number].delay_s if number < len(rows) else None,
-                model=request.model,
-            )
-        )
-        if ended != len(messages):
-            before, begun = (*before, (begun, ended)), len(messages)
-        messages.append(Message(role="assistant", blocks=reply))
-        ended = len(messages)
-        total += output
+        reply = (OpaqueBlock(output_tokens, None, f"{name}/{turn_id}/out"),)
+        times = None if request.sent_ms is None else sent_at(request)
+        attempt = Attempt(reply, Usage(total, None, None, output_tokens), times)
+        prompt = MessagePrompt((*before, (begun, ended))) if before else _leading(ended)
+        turns.append(Turn(turn_id, prompt, (attempt,), parent, (), wait_s, request.model))
+        if ended != size:
+            before, begun = (*before, (begun, ended)), size
+        messages.append(Message("assistant", reply))
+        ended = size = size + 1
+        total += output_tokens
         parent = turn_id
-    return Session(id=name, turns=tuple(turns), messages=tuple(messages), start_s=rows[0].sent_s)
+    return Session(name, tuple(turns), tuple(messages), start_s=sent_s(rows[0]))
 
 
-def _blocks(name: str, request: Request) -> tuple[OpaqueBlock, ...]:
-    """What a row adds: one block of tokens, or one an id, which means the same in all sessions."""
-    ids, tokens = request.ids, request.input_tokens
-    if not ids:
-        return (OpaqueBlock(tokens=tokens, key=f"{name}/{request.line}/in"),)
-    blocks = [OpaqueBlock(tokens=BLOCK_TOKENS, key=f"{value}{_WHOLE}") for value in ids]
-    rest = tokens % BLOCK_TOKENS
-    if rest:
-        blocks[-1] = OpaqueBlock(tokens=rest, key=f"{ids[-1]}:{rest}")
-    return tuple(blocks)
+@lru_cache(maxsize=256)
+def _leading(count: int) -> MessagePrompt:
+    """The first *count* messages."""
+    return MessagePrompt(((0, count),))
