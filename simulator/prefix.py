@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,19 @@ I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 
 
+class _Run(NamedTuple):
+    """Blocks of one hidden content, which one token id stands for, however many pieces they come in."""
+
+    origin: bytes
+    """Hash of all blocks before them."""
+    value: int
+    blocks: int
+
+    def digest(self) -> bytes:
+        """Hash of all blocks up to the last of them."""
+        return xxhash.xxh3_128_digest(self.origin + self.value.to_bytes(4, "big", signed=True) + b"%d" % self.blocks)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Node:
     """The path of pieces up to some point: blocks that its last piece completed, and what is left over."""
@@ -31,6 +45,8 @@ class _Node:
     blocks: BlockIds
     parent_hash: bytes
     rest: I32
+    run: _Run | None = None
+    """The run of hidden blocks that the last one is of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +64,8 @@ class PrefixIndex:
         self._block_size = block_size
         self._nodes: dict[tuple[int, int], int] = {}
         self._states = [_Node(NO_BLOCKS, b"", NO_BLOCKS)]
+        self._runs: dict[tuple[bytes, int], I32] = {}
+        """Identities of the blocks of each run, by its origin and value."""
         self._identities: dict[int, int] = {}
         self._count = 0
         self._paths: list[BlockIds] = []
@@ -112,6 +130,12 @@ class PrefixIndex:
         if found is not None:
             return found
         before = self._states[state]
+        number = self._nodes[state, key] = len(self._states)
+        self._states.append(self._hidden(before, ids) if ids.size and ids[0] < 0 else self._told(before, ids))
+        return number
+
+    def _told(self, before: _Node, ids: I32) -> _Node:
+        """*before* and token *ids*, of which each block is hashed."""
         tokens = np.concatenate([before.rest, ids]) if before.rest.size else ids
         size = self._block_size
         count = tokens.size // size
@@ -121,9 +145,34 @@ class PrefixIndex:
         for index in range(count):
             digest = xxhash.xxh3_128_digest(digest + data[index * width : (index + 1) * width])
             blocks[index] = self._identity(int.from_bytes(digest, "big"))
-        number = self._nodes[state, key] = len(self._states)
-        self._states.append(_Node(blocks, digest, tokens[count * size :]))
-        return number
+        return _Node(blocks, digest, tokens[count * size :], None if count else before.run)
+
+    def _hidden(self, before: _Node, ids: I32) -> _Node:
+        """*before* and hidden *ids*, which are all one number: their blocks are numbered without being hashed."""
+        value, size = int(ids[0]), self._block_size
+        if (before.rest != value).any():
+            missing = size - before.rest.size
+            if ids.size <= missing:
+                return self._told(before, ids)
+            first = self._told(before, ids[:missing])
+            further = self._hidden(first, ids[missing:])
+            return replace(further, blocks=np.concatenate([first.blocks, further.blocks]))
+        count, left = divmod(before.rest.size + ids.size, size)
+        rest = np.full(left, value, np.int32)
+        if not count:
+            return _Node(NO_BLOCKS, before.parent_hash, rest, before.run)
+        run = before.run if before.run is not None and before.run.value == value else _Run(before.parent_hash, value, 0)
+        longer = run._replace(blocks=run.blocks + count)
+        return _Node(self._numbered(longer)[run.blocks :], longer.digest(), rest, longer)
+
+    def _numbered(self, run: _Run) -> I32:
+        """Identities of the blocks of *run*."""
+        known = self._runs.get((run.origin, run.value), NO_BLOCKS)
+        if known.size < run.blocks:
+            new = np.arange(self._count, self._count + run.blocks - known.size, dtype=np.int32)
+            self._count += new.size
+            known = self._runs[run.origin, run.value] = np.concatenate([known, new])
+        return known[: run.blocks]
 
     def _identity(self, digest: int) -> int:
         number = self._identities.setdefault(digest, self._count)

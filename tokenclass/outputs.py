@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,18 +87,15 @@ class AttemptTagger:
         hidden_tokens = sum(run.hidden.tokens for run in runs if run.hidden is not None)
         reasoning_tokens = sum(run.tokens for run in reasoning)
         counts = turn.prompt if isinstance(turn.prompt, LengthPrompt) else None
-        return TaggedAttempt(
+        return _tagged(
+            attempt,
+            counts,
             labels=_joined_labels([run.labels for run in runs]),
             ids=_joined_ids([run.ids for run in runs]) if counts is None else None,
             segments=tuple(map(self._segment, runs)) if counts is None else None,
-            block_keys=block_keys(attempt.block_ids, counts.block_tokens) if counts and attempt.block_ids else None,
             straddling_tokens=sum(run.straddling for run in runs),
             hidden_reasoning_tokens=reasoning_tokens,
             opaque_tokens=hidden_tokens - reasoning_tokens,
-            verdict=attempt.verdict,
-            usage=attempt.usage,
-            times=attempt.times,
-            accepted_per_round=attempt.accepted_per_round,
         )
 
     def _counted(self, turn: Turn, number: int, attempt: Attempt, prompt: LengthPrompt) -> TaggedAttempt:
@@ -107,17 +104,9 @@ class AttemptTagger:
             self._hidden.opaque(block, turn.id, str(number), str(place))
             for place, block in enumerate(by_id(attempt.output))
         ]
-        return TaggedAttempt(
-            labels=_joined_labels([run.labels for run in runs if run.labels is not None]),
-            ids=None,
-            segments=None,
-            block_keys=block_keys(attempt.block_ids, prompt.block_tokens) if attempt.block_ids else None,
-            opaque_tokens=sum(run.tokens for run in runs),
-            verdict=attempt.verdict,
-            usage=attempt.usage,
-            times=attempt.times,
-            accepted_per_round=attempt.accepted_per_round,
-        )
+        labels = _joined_labels([run.labels for run in runs if run.labels is not None])
+        tokens = sum(run.tokens for run in runs)
+        return _tagged(attempt, prompt, labels=labels, ids=None, segments=None, opaque_tokens=tokens)
 
     def _runs(
         self, turn: Turn, number: int, attempt: Attempt, blocks: Sequence[Block]
@@ -158,6 +147,18 @@ class AttemptTagger:
 
     def _segment(self, run: OutputRun) -> int:
         return self._table.add_text(run.ids) if run.hidden is None else self._table.add_hidden(run.hidden)
+
+
+def _tagged(attempt: Attempt, counts: LengthPrompt | None, **found: Any) -> TaggedAttempt:
+    """*attempt* with what was *found* of it, and what the recording itself says; *counts*: a prompt known by length."""
+    return TaggedAttempt(
+        **found,
+        block_keys=block_keys(attempt.block_ids, counts.block_tokens) if counts and attempt.block_ids else None,
+        verdict=attempt.verdict,
+        usage=attempt.usage,
+        times=attempt.times,
+        accepted_per_round=attempt.accepted_per_round,
+    )
 
 
 def label_tokens(encoded: Encoded, pieces: Sequence[Piece]) -> tuple[LabelRuns, int]:

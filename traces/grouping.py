@@ -1,21 +1,44 @@
-"""Records of many groups, kept in one list in the order in which they are met.
+"""Records of many groups, kept in the order in which they are met, group by group.
 
-A list for each group would be looked at by the garbage collector whenever it looks at everything.
+They are in no list for each group: the garbage collector would look at those whenever it looks at everything.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from typing import Generic
 
 import numpy as np
+
+from traces.heldrows import HeldRows, Row
+
+
+class Groups(Generic[Row]):
+    """Records of one *kind* by the names of their groups."""
+
+    def __init__(self, kind: type[Row]) -> None:
+        self._numbers: dict[str, int] = {}
+        self._group = array("q")
+        """Of each record."""
+        self._rows = HeldRows(kind)
+
+    def add(self, name: str, row: Row) -> None:
+        """Add a record to the group *name*. Raises SimtoolError where there is no room on disk for many."""
+        self._group.append(self._numbers.setdefault(name, len(self._numbers)))
+        self._rows.append(row)
+
+    def __iter__(self) -> Iterator[tuple[str, list[Row]]]:
+        """The groups in the order in which they were first met, each with its records."""
+        for name, places in zip(self._numbers, members(self._group), strict=True):
+            yield name, self._rows.of(places)
 
 
 def members(groups: array[int]) -> Iterator[list[int]]:
     """Yield the places of each group's records, of group 0 first; *groups* has the group of each record."""
     numbers = np.array(groups, np.int64)
-    places = np.argsort(numbers, kind="stable").tolist()
+    places = np.argsort(numbers, kind="stable")
     first = 0
     for end in np.cumsum(np.bincount(numbers)).tolist():
-        yield places[first:end]
+        yield places[first:end].tolist()
         first = end

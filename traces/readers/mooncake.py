@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from traces.lengths import blocks_prompt, length_turn, turn_name
+from traces.grouping import Groups
+from traces.lengths import check_blocks, length_turn, turn_names
 from traces.model import LengthPrompt, Session, Turn
 from traces.readers.base import JsonReader, stem
 from traces.readers.mooncake_rows import BLOCK_TOKENS, Request, delay_s, requests, sent_at, sent_s
@@ -36,42 +37,46 @@ class MooncakeReader(JsonReader):
 
     def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
         """Yield bare requests as they come, then the sessions in the order of their first rows."""
-        groups: dict[str, list[tuple[Request, LengthPrompt]]] = {}
+        sessions = Groups(Request)
         prefix = stem(file)
         for number, request in requests(file, log):
             try:
-                prompt = blocks_prompt(request.input_tokens, request.ids, BLOCK_TOKENS)
+                check_blocks(request.input_tokens, len(request.ids), BLOCK_TOKENS)
             except ValueError as error:
                 log.invalid(file.name, number, str(error), kind="block ids that do not fit the length")
                 continue
             name = request.session_id
             if name is None:
-                turn = length_turn("t1", prompt, request.output_tokens, times=sent_at(request), model=request.model)
+                turn = _turn("t1", request)
                 yield Session(id=f"{prefix}:{number}", turns=(turn,), start_s=sent_s(request))
             else:
-                groups.setdefault(name, []).append((request, prompt))
-        for name in list(groups):
-            yield _session(name, groups.pop(name))
+                sessions.add(name, request)
+        for name, rows in sessions:
+            yield _session(name, rows)
 
 
 READER = MooncakeReader()
 
 
-def _session(name: str, rows: list[tuple[Request, LengthPrompt]]) -> Session:
-    turns: list[Turn] = []
-    parent = None
-    for number, (request, prompt) in enumerate(rows, start=1):
-        turn_id = turn_name(number)
-        turns.append(
-            length_turn(
-                turn_id,
-                prompt,
-                request.output_tokens,
-                times=sent_at(request),
-                parent=parent,
-                user_wait_s=delay_s(rows[number][0]) if number < len(rows) else None,
-                model=request.model,
-            )
-        )
-        parent = turn_id
-    return Session(id=name, turns=tuple(turns), start_s=sent_s(rows[0][0]))
+def _session(name: str, rows: Sequence[Request]) -> Session:
+    names = turn_names(len(rows))
+    waits = [delay_s(request) for request in rows[1:]]
+    turns = [
+        _turn(turn_id, request, parent, wait_s)
+        for turn_id, request, parent, wait_s in zip(names, rows, (None, *names), (*waits, None), strict=False)
+    ]
+    return Session(id=name, turns=tuple(turns), start_s=sent_s(rows[0]))
+
+
+def _turn(turn_id: str, request: Request, parent: str | None = None, user_wait_s: float | None = None) -> Turn:
+    """The turn of *request*; a person waits before the next one."""
+    ids = request.ids
+    return length_turn(
+        turn_id,
+        LengthPrompt(request.input_tokens, BLOCK_TOKENS if ids else None, ids),
+        request.output_tokens,
+        times=sent_at(request),
+        parent=parent,
+        user_wait_s=user_wait_s,
+        model=request.model,
+    )

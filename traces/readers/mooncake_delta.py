@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from traces.grouping import members
+from traces.grouping import Groups
 from traces.lengths import turn_names
 from traces.model import Attempt, Message, MessagePrompt, OpaqueBlock, Session, Turn, Usage
 from traces.readers.base import JsonReader, stem
@@ -31,9 +30,7 @@ class MooncakeDeltaReader(JsonReader):
 
     def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
         """Yield the sessions in the order of their first rows; a row without session_id is one of its own."""
-        sessions: dict[str, int] = {}
-        rows: list[Request] = []
-        homes = array("q")
+        sessions = Groups(Request)
         prefix = stem(file)
         for number, request in requests(file, log):
             ids = request.ids
@@ -44,10 +41,9 @@ class MooncakeDeltaReader(JsonReader):
                 log.invalid(file.name, number, reason, kind="block ids that do not fit the length")
                 continue
             name = request.session_id
-            homes.append(sessions.setdefault(f"{prefix}:{number}" if name is None else name, len(sessions)))
-            rows.append(request)
-        for name, places in zip(sessions, members(homes), strict=True):
-            yield _session(name, [rows[place] for place in places])
+            sessions.add(f"{prefix}:{number}" if name is None else name, request)
+        for name, rows in sessions:
+            yield _session(name, rows)
 
 
 READER = MooncakeDeltaReader()
