@@ -86,7 +86,7 @@ def measured(recorded: Recorded, drafter: Drafter, gamma: int = GAMMA, *, first:
     drafts = measure(workload.tokens, workload.labels, workload.offsets, method, drafter.options, [gamma])
     rounds = chain_rounds(drafts.at(gamma), workload.offsets, first)
     several = workload.n_sessions > 1
-    group = workload.turn_session[workload.attempt_turn] if several else np.arange(workload.n_attempts)
+    group = workload.attempt_session if several else np.arange(workload.n_attempts)
     owner = np.repeat(group, np.diff(rounds.offsets))
     cell = owner * N_CLASSES + _CLASS[workload.labels[rounds.start]]
     shape = (int(group.max(initial=0)) + 1, N_CLASSES)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenarios.answer import Interval, Verdict
-from scenarios.law.curve import MAX_GAMMA, Curve
+from scenarios.law.curve import MAX_GAMMA, Curve, resampled_with
 from simulator import rng
 from simulator.metrics import paid_s
 from simulator.replay import Replay
@@ -39,7 +39,7 @@ def judge(
     *measured*: acceptance is known, and the spread is that between sessions. *tree*: the drafts of a round form one, of
     *gamma* nodes. *relative_price* as in `net_interval`.
     """
-    owner, both = _owner(workload), speculative.done & baseline.done
+    owner, both = resampled_with(workload), speculative.done & baseline.done
     net, decode = _paired_savings(
         [
             _by_owner(owner, both, paid_s(speculative, workload), paid_s(baseline, workload), relative_price),
@@ -77,7 +77,7 @@ def net_interval(
     """
     both = speculative.done & baseline.done
     ours_s, theirs_s = paid_s(speculative, workload), paid_s(baseline, workload)
-    (interval,) = _paired_savings([_by_owner(_owner(workload), both, ours_s, theirs_s, relative_price)], seed)
+    (interval,) = _paired_savings([_by_owner(resampled_with(workload), both, ours_s, theirs_s, relative_price)], seed)
     return interval
 
 
@@ -96,13 +96,6 @@ def _advice(best_gamma: int, gamma: int, *, holds: bool, measured: bool, tree: b
     if best_gamma != gamma:
         return f"try --gamma {best_gamma}"
     return f"keep gamma {gamma}"
-
-
-def _owner(workload: Workload) -> I64:
-    """What each attempt is resampled with: its session, or its turn if there is one session."""
-    if workload.n_sessions <= 1:
-        return workload.attempt_turn
-    return np.repeat(np.arange(workload.n_sessions), np.diff(workload.turn_attempts[workload.session_turns]))
 
 
 def _by_owner(owner: I64, both: Bool, ours: F64, theirs: F64, relative_price: float) -> tuple[F64, F64]:

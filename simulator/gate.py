@@ -125,7 +125,7 @@ def measured_nu(workload: Workload, done: Bool, seed: int) -> tuple[float, float
 
     Infinite where no turn was accepted.
     """
-    owner = workload.turn_session[workload.attempt_turn]
+    owner = workload.attempt_session
     draws = np.bincount(owner, done, workload.n_sessions)
     accepted = np.bincount(owner, done & ~workload.attempt_rejected, workload.n_sessions)
     count = workload.n_sessions

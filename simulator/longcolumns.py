@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.lazyzeros import backing
-from traces.errors import SimtoolError
+from traces.errors import no_room
 
 T = TypeVar("T")
 Column = npt.NDArray[Any]
@@ -77,7 +77,7 @@ class LongColumn:
                 _open.add(self)
             _write_all(self._file.fileno(), self._held)
         except OSError as error:
-            raise _no_room(error) from None
+            raise no_room(error) from None
         self._written += len(self._held)
         self._held = bytearray()
 
@@ -123,7 +123,7 @@ def zeros_apart(count: int, kinds: Mapping[str, npt.DTypeLike]) -> dict[str, Col
             _reserve(file.fileno(), sum(sizes))
             mapped = _Mapped(file.fileno(), sum(sizes))
     except OSError as error:
-        raise _no_room(error) from None
+        raise no_room(error) from None
     _open.add(mapped)
     begins = np.cumsum([0, *sizes]).tolist()
     return {
@@ -216,13 +216,6 @@ def _reserve(descriptor: int, size: int) -> None:
         return
     for first in range(0, size, PART):
         _write_all(descriptor, bytes(min(PART, size - first)))
-
-
-def _no_room(error: OSError) -> SimtoolError:
-    return SimtoolError(
-        f"{tempfile.gettempdir()}: {error.strerror or error}: a large trace needs room for temporary files there; set "
-        "TMPDIR to a folder that has it"
-    )
 
 
 class SparseColumn:

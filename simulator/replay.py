@@ -163,7 +163,7 @@ def _simulate(workload: Workload, config: ReplayConfig, outcomes: Outcomes, reco
         record.add(Request(attempt, 0, arrival_s=env.now, finish_s=env.now, refused=True))
 
     left_out = np.zeros(workload.n_attempts, dtype=np.bool_)
-    session_of = narrow(workload.turn_session[workload.attempt_turn]).data
+    session_of = narrow(workload.attempt_session).data
     paths, lengths = workload.paths.paths, record.prompt_tokens.data
 
     def request(attempt: int) -> Request:

@@ -68,7 +68,7 @@ def tiles(workload: Workload, most_attempts: float = float("inf"), seed: int = 0
     order = np.argsort(task, kind="stable")
     bounds = np.searchsorted(task[order], np.arange(task.max() + 2))
     paths, num_shared, first_own = _renumbered(workload, task)
-    sizes = np.bincount(task[workload.turn_session[workload.attempt_turn]], minlength=int(task.max()) + 1)
+    sizes = np.bincount(task[workload.attempt_session], minlength=int(task.max()) + 1)
     pool = rng.generator(seed, "pool").permutation(sizes.size).astype(np.int64)
     pool = pool[: max(1, int((np.cumsum(sizes[pool]) <= most_attempts).sum()))]
     return Tiles(
@@ -146,7 +146,7 @@ def _tasks(workload: Workload) -> I64:
 
 def _renumbered(workload: Workload, task: I64) -> tuple[tuple[BlockIds, ...], int, I64]:
     old = workload.paths
-    owner = task[workload.turn_session[workload.attempt_turn]]
+    owner = task[workload.attempt_session]
     first = np.full(old.num_identities, -1, dtype=np.int64)
     several = np.zeros(old.num_identities, dtype=np.bool_)
     for path, one in zip(old.paths, owner.tolist(), strict=True):

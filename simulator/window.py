@@ -58,6 +58,6 @@ def window(replay: Replay, workload: Workload, cut: Cut) -> Window:
             f"--warmup-s {cut.warmup_s:g}, --num-warmups {cut.num_warmups} and --drain-s {cut.drain_s:g} leave nothing "
             f"of {kept.size} requests in {replay.duration_s:.6g} s to measure"
         )
-    session = workload.turn_session[workload.attempt_turn]
+    session = workload.attempt_session
     sessions = np.bincount(session, ~kept, workload.n_sessions) == 0
     return Window(attempts=kept, sessions=sessions, duration_s=float(finish_s[kept].max() - arrival_s[kept].min()))

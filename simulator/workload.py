@@ -87,6 +87,11 @@ class Workload:
         """The turn of each attempt."""
         return np.repeat(np.arange(self.n_turns), np.diff(self.turn_attempts))
 
+    @property
+    def attempt_session(self) -> I64:
+        """The session of each attempt."""
+        return np.repeat(np.arange(self.n_sessions), np.diff(self.turn_attempts[self.session_turns]))
+
     def end_of_draws(self, attempt: int) -> int:
         """The attempt after the last draw of the turn of *attempt*."""
         place = np.searchsorted(self.turn_attempts, attempt, side="right")

@@ -11,7 +11,7 @@ from typing import IO, Generic, TypeVar
 
 import msgspec
 
-from traces.errors import SimtoolError
+from traces.errors import no_room
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -61,10 +61,7 @@ class HeldRows(Generic[Row]):
             self._file.write(b"".join(texts))
             self._file.flush()
         except OSError as error:
-            raise SimtoolError(
-                f"{tempfile.gettempdir()}: {error.strerror or error}: a large trace needs room for temporary files "
-                "there; set TMPDIR to a folder that has it"
-            ) from None
+            raise no_room(error) from None
         end = self._ends[-1]
         for text in texts:
             end += len(text)

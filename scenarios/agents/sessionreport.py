@@ -111,7 +111,7 @@ def _figures(replay: Replay, workload: Workload, unit: I64, usd_per_s: float) ->
     """Figures of the sessions grouped by *unit*."""
     count = workload.n_sessions
     kept = np.unique(unit)
-    session = workload.turn_session[workload.attempt_turn]
+    session = workload.attempt_session
 
     def summed(per_session: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> F64:
         return np.bincount(unit, np.nan_to_num(per_session), count)[kept].astype(np.float64)

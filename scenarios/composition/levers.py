@@ -111,7 +111,7 @@ def lever_runs(
 
 
 def _summed(levers: Levers, workload: Workload, replay: Replay) -> LeverRun:
-    owner = workload.turn_session[workload.attempt_turn]
+    owner = workload.attempt_session
     done = replay.done.astype(np.float64)
 
     def by_session(values: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> F64:

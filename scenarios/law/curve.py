@@ -140,10 +140,13 @@ class Predictor:
         return float(low), float(high)
 
 
+def resampled_with(workload: Workload) -> I64:
+    """What each attempt is resampled with: its session, or its turn if there is one session."""
+    return workload.attempt_session if workload.n_sessions > 1 else workload.attempt_turn
+
+
 def _owners(workload: Workload, attempts: I64) -> I64:
-    turns = workload.attempt_turn[attempts]
-    owner = workload.turn_session[turns] if workload.n_sessions > 1 else turns
-    return np.unique(owner, return_inverse=True)[1].astype(np.int64)
+    return np.unique(resampled_with(workload)[attempts], return_inverse=True)[1].astype(np.int64)
 
 
 def net_saving(

@@ -39,7 +39,7 @@ def second_half(replay: Replay, tiling: Tiling) -> Window:
     workload = tiling.workload
     late = (tiling.turn_place >= tiling.tasks.size // 2)[workload.attempt_turn]
     sessions = (workload.session_parent == NO_PARENT) & (
-        np.bincount(workload.turn_session[workload.attempt_turn], late, workload.n_sessions) > 0
+        np.bincount(workload.attempt_session, late, workload.n_sessions) > 0
     )
     arrived = replay.arrival_s[late]
     return Window(attempts=late, sessions=sessions, duration_s=float(np.nanmax(replay.finish_s) - arrived.min()))
@@ -60,7 +60,7 @@ def timeline(replay: Replay, tiling: Tiling, n_turns: int, n_tasks: int) -> Time
     places = np.arange(tiling.tasks.size // 2, tiling.tasks.size)
     task_s[tiling.tasks[places]] = (end_s - begin_s)[places]
     request_s = np.nan_to_num(replay.finish_s - replay.arrival_s)
-    owner = workload.turn_session[workload.attempt_turn]
+    owner = workload.attempt_session
     engine_s = np.bincount(owner, request_s, workload.n_sessions).astype(np.float64)
     order = np.lexsort((replay.arrival_s, owner))
     following = (np.diff(owner[order]) == 0) & half.attempts[order][1:]

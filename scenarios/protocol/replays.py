@@ -91,7 +91,7 @@ def arm_runs(
 
 
 def _by_session(workload: Workload, values: F64 | I64) -> F64:
-    owner = workload.turn_session[workload.attempt_turn]
+    owner = workload.attempt_session
     return np.bincount(owner, values, workload.n_sessions).astype(np.float64)
 
 

@@ -92,6 +92,15 @@ def _block_tokens(keys: list[int], tokens: int, width: int) -> Tokens:
     return tuple(hash(item) for item in text)
 
 
+def _add(index: PrefixIndex, keys: list[int], tokens: int, width: int, said: int) -> int:
+    """Add a request of *keys*, up to *said* of which are its output's; the tokens of its prompt."""
+    first = len(keys) - min(said, len(keys) - 1)
+    prompt = tokens if first == len(keys) else first * width
+    output = np.array(keys[first:], np.uint64) if first < len(keys) else None
+    index.add_keys(BlockPrompt(prompt, width, np.array(keys[:first], np.uint64)), output, tokens - prompt)
+    return prompt
+
+
 @settings(max_examples=400, deadline=None)
 @given(
     st.lists(
@@ -114,12 +123,8 @@ def test_block_keys_share_the_blocks_whose_last_token_they_know(
         for keys, short, said in requests:
             tokens = max(1, len(keys) * width - short)
             used = keys[: -(-tokens // width)]
-            first = len(used) - min(said, len(used) - 1)
-            prompt = tokens if first == len(used) else first * width
-            output = np.array(used[first:], np.uint64) if first < len(used) else None
-            index.add_keys(BlockPrompt(prompt, width, np.array(used[:first], np.uint64)), output, tokens - prompt)
+            lengths.append(_add(index, used, tokens, width, said))
             texts.append(_block_tokens(used, tokens, width))
-            lengths.append(prompt)
         _assert_equal(index.build(every_prompt_twice=twice), _expected(texts, lengths, block_size, twice=twice))
 
 
@@ -178,12 +183,8 @@ def test_requests_that_go_on_from_each_other_share_as_others_do(
         for kept, new, short, said in requests:
             keys = [*keys[:kept], *new] or [0]
             tokens = max(1, len(keys) * width - short)
-            first = len(keys) - min(said, len(keys) - 1)
-            prompt = tokens if first == len(keys) else first * width
-            output = np.array(keys[first:], np.uint64) if first < len(keys) else None
-            index.add_keys(BlockPrompt(prompt, width, np.array(keys[:first], np.uint64)), output, tokens - prompt)
+            lengths.append(_add(index, keys, tokens, width, said))
             texts.append(_block_tokens(keys, tokens, width))
-            lengths.append(prompt)
         _assert_equal(index.build(every_prompt_twice=twice), _expected(texts, lengths, block_size, twice=twice))
 
 
