@@ -17,8 +17,6 @@ import numpy.typing as npt
 from simulator.keychain import KeyChain, sums_before
 from simulator.keypaths import KeyPaths, PathsBuilder, SharedNodes
 from simulator.keyrecords import RECORD, KeyRecords
-from simulator.kvcache import BlockIds
-from simulator.lazypaths import LazyPaths
 from tokenclass.identity import salted
 from tokenclass.tagged import BlockPrompt
 
@@ -85,15 +83,12 @@ class KeyColumn:
         if len(self._tokens) >= _CHUNK:
             self._end_chunk()
 
-    def build(self, first_identity: int, *, every_prompt_twice: bool = False) -> KeyPaths:
-        """The paths of all requests, identities numbered from *first_identity* as they are first met.
-
-        Nothing can be added after it.
-        """
+    def build(self, *, every_prompt_twice: bool = False) -> KeyPaths:
+        """The paths of all requests, identities numbered as they are first met; nothing can be added after it."""
         self._end_chunk()
         nodes = SharedNodes(every_prompt_twice)
         self._records.look(nodes.share)
-        paths = PathsBuilder(nodes.count, self._records.size, first_identity)
+        paths = PathsBuilder(nodes.count, self._records.size)
         counts, before = (
             np.frombuffer(column, np.int32) if column else np.empty(0, np.int32)
             for column in (self._counts, self._blocks_before)
@@ -147,26 +142,6 @@ class _Keys(NamedTuple):
     """Of each key, its number within the request."""
     widths: I64
     """Of each key, the tokens it stands for."""
-
-
-class MixedPaths(LazyPaths):
-    """The paths of all requests in order, written out or as runs."""
-
-    def __init__(self, order: array[int], written: list[BlockIds], keyed: KeyPaths) -> None:
-        self._length = len(order)
-        self._order = order if written else None
-        self._written = written
-        self._keyed = keyed
-
-    def __len__(self) -> int:
-        return self._length
-
-    def path(self, index: int) -> BlockIds:
-        """The path of request *index*."""
-        if self._order is None:
-            return self._keyed.path(index)
-        place = self._order[index]
-        return self._written[place] if place >= 0 else self._keyed.path(~place)
 
 
 def _nodes(words: U64, keys: _Keys) -> U64:

@@ -13,14 +13,15 @@ import numpy.typing as npt
 
 from simulator.keyrecords import Records
 from simulator.kvcache import NO_BLOCKS, BlockIds
+from simulator.lazypaths import LazyPaths
 from simulator.longcolumns import LongColumn, let_go_all, zeros_apart
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyPaths:
+@dataclass(frozen=True, eq=False)
+class KeyPaths(LazyPaths):
     """A path for each request, as runs of consecutive identities; written out when it is asked for."""
 
     firsts: I32
@@ -29,6 +30,9 @@ class KeyPaths:
     bounds: I64
     """Request r has the runs ``bounds[r]:bounds[r + 1]``."""
     num_identities: int
+
+    def __len__(self) -> int:
+        return self.bounds.size - 1
 
     def path(self, request: int) -> BlockIds:
         """The identities of the request's leading blocks that occur in another request too."""
@@ -74,14 +78,13 @@ class PathsBuilder:
     *nodes* of the *keys* in all name shared blocks.
     """
 
-    def __init__(self, nodes: int, keys: int, first_identity: int) -> None:
+    def __init__(self, nodes: int, keys: int) -> None:
         columns = zeros_apart(nodes, {"places": np.uint32 if keys < 1 << 32 else np.uint64, "identities": np.int32})
         self._places, self._identities = columns.values()
         """Of each node so far, in order, where it is first met, and its first identity."""
         self._known = 0
         self._keys = 0
-        self._first_identity = first_identity
-        self._next = first_identity
+        self._next = 0
         self._firsts = LongColumn(np.int32)
         self._sizes = LongColumn(np.int32)
         self._bounds = LongColumn(np.int64)
@@ -118,7 +121,7 @@ class PathsBuilder:
     def build(self) -> KeyPaths:
         """All paths."""
         firsts, sizes, bounds = (column.array() for column in (self._firsts, self._sizes, self._bounds))
-        return KeyPaths(firsts, sizes, bounds, self._next - self._first_identity)
+        return KeyPaths(firsts, sizes, bounds, self._next)
 
     def _number(self, records: Records) -> None:
         """Number the blocks of the nodes that are first met among *records*."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator import rng
+from simulator.lazypaths import ChosenPaths
 from simulator.longcolumns import gathered
 from simulator.prefix import BlockPaths
 from simulator.workload import Workload, turn_names
@@ -43,5 +44,5 @@ def repeated(workload: Workload, draws: npt.NDArray[np.int64]) -> Workload:
         attempt_rejected=rejected,
         labels=labels,
         offsets=offsets,
-        paths=BlockPaths([workload.paths.paths[i] for i in chosen.tolist()], workload.paths.num_identities),
+        paths=BlockPaths(ChosenPaths(workload.paths.paths, chosen), workload.paths.num_identities),
     )

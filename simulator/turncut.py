@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.kvcache import BlockIds
-from simulator.lazypaths import LazyPaths
+from simulator.lazypaths import ChosenPaths
 from simulator.prefix import BlockPaths
 from simulator.tile import chosen_runs, expand
 from simulator.workload import I32, I64, NO_PARENT, Workload
@@ -48,7 +46,7 @@ def with_turns(workload: Workload, keep: Bool) -> tuple[Workload, I64]:
         attempt_rejected=workload.attempt_rejected[attempts],
         labels=workload.labels[tokens],
         offsets=offsets,
-        paths=BlockPaths(_ChosenPaths(workload.paths.paths, attempts), workload.paths.num_identities),
+        paths=BlockPaths(ChosenPaths(workload.paths.paths, attempts), workload.paths.num_identities),
         tokens=None,
         tool_runs=None if workload.tool_runs is None else chosen_runs(workload.tool_runs, turns),
         draws=None
@@ -60,17 +58,3 @@ def with_turns(workload: Workload, keep: Bool) -> tuple[Workload, I64]:
 
 def _moved(parents: I32, number: I64) -> I32:
     return np.where(parents == NO_PARENT, NO_PARENT, number[np.maximum(parents, 0)]).astype(np.int32)
-
-
-class _ChosenPaths(LazyPaths):
-    """Some of the paths of a workload."""
-
-    def __init__(self, paths: Sequence[BlockIds], attempts: I64) -> None:
-        self._paths, self._attempts = paths, attempts
-
-    def __len__(self) -> int:
-        return self._attempts.size
-
-    def path(self, index: int) -> BlockIds:
-        """The path of attempt *index*."""
-        return self._paths[int(self._attempts[index])]

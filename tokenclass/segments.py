@@ -90,7 +90,8 @@ class SegmentTableBuilder:
     def add_hidden(self, hidden: Hidden) -> int:
         """Index of the segment of tokens without text."""
         key = identity64(str(hidden.tokens), hidden.key)
-        return self._add(key, hidden_ids(hidden))
+        known = self._index.get(key)
+        return self._add(key, hidden_ids(hidden)) if known is None else known
 
     def tokens(self, index: int) -> int:
         """Length of a segment in tokens."""

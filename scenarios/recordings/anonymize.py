@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.prefix import PrefixIndex
+from simulator.tokenblocks import TokenBlocks, chained
 from tokenclass.classes import SubClass
 from tokenclass.identity import hashed_name
 from tokenclass.tagged import BlockPrompt, SegmentPrompt, TaggedAttempt, TaggedSession, TaggedTurn
@@ -56,8 +56,11 @@ class Anonymizer:
         self._tagger = tagger
         self._salt = salt
         self._keep_tool_names = keep_tool_names
-        self._index = PrefixIndex(BLOCK_TOKENS)
+        self._blocks = TokenBlocks(BLOCK_TOKENS)
+        self._seen: dict[int, int] = {}
+        """Numbers of blocks of tokens."""
         self._keys: dict[int, int] = {}
+        """Numbers of recorded block keys."""
         self._agents = _Names("a")
         self._models = _Names("m")
         self._tools = _Names("tool")
@@ -110,10 +113,7 @@ class Anonymizer:
         """The prompt as identities of its blocks, and those of the blocks that each attempt goes on with."""
         prompt = labelled.prompt
         if isinstance(prompt, SegmentPrompt):
-            paths = [
-                tuple((2 * self._index.blocks(prompt, tagged.segments, attempt.segments)).tolist())
-                for attempt in labelled.attempts
-            ]
+            paths = [self._path(prompt, tagged, attempt) for attempt in labelled.attempts]
             full = prompt.tokens // BLOCK_TOKENS
             head = LengthPrompt(tokens=prompt.tokens, block_tokens=BLOCK_TOKENS, block_ids=paths[0][:full])
             return head, [path[full:] for path in paths]
@@ -122,6 +122,12 @@ class Anonymizer:
             self._numbers(attempt.block_keys) if attempt.block_keys is not None else () for attempt in labelled.attempts
         ]
         return LengthPrompt(tokens=prompt.tokens, block_tokens=_width(prompt, ids), block_ids=ids), outputs
+
+    def _path(self, prompt: SegmentPrompt, tagged: TaggedSession, attempt: TaggedAttempt) -> tuple[int, ...]:
+        """The full blocks of a prompt and an output as even numbers; each is that of all tokens up to its end."""
+        keys = self._blocks.keys(prompt, tagged.segments, attempt.segments)
+        names = chained(np.concatenate((keys.prompt, keys.output))).tolist()
+        return tuple([2 * self._seen.setdefault(name, len(self._seen)) for name in names])
 
     def _numbers(self, keys: NDArray[np.uint64]) -> tuple[int, ...]:
         """Recorded block keys as odd numbers; even ones are identities of tokens."""

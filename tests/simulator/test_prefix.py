@@ -65,7 +65,7 @@ pieces = st.lists(st.integers(0, len(PIECES) - 1), max_size=6)
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.lists(st.tuples(pieces, st.none() | pieces), min_size=1, max_size=6),
+    st.lists(st.tuples(pieces, st.none() | pieces), min_size=1, max_size=9),
     st.sampled_from([1, 2, 3, 4, 16]),
     st.booleans(),
 )
@@ -74,13 +74,14 @@ def test_segments_share_what_their_tokens_share(
 ) -> None:
     index = PrefixIndex(block_size)
     texts, prompts = [], []
+    orders = [[*range(first, len(PIECES)), *range(first)] for first in range(3)]
+    tables = [_table(order) for order in orders]
     for number, (prompt, output) in enumerate(attempts):
-        order = list(range(len(PIECES)))
-        order = order[number % 3 :] + order[: number % 3]
+        order, table = orders[number // 4], tables[number // 4]
         tokens = [token for piece in prompt for token in PIECES[piece]]
         segments = np.array([order.index(piece) for piece in prompt], np.int32)
         answer = None if output is None else tuple(order.index(piece) for piece in output)
-        index.add_prompt(SegmentPrompt(segments, len(tokens)), _table(order), answer)
+        index.add_prompt(SegmentPrompt(segments, len(tokens)), table, answer)
         prompts.append(len(tokens))
         texts.append((*tokens, *(token for piece in output or () for token in PIECES[piece])))
     _assert_equal(index.build(every_prompt_twice=twice), _expected(texts, prompts, block_size, twice=twice))
