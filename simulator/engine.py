@@ -21,10 +21,12 @@ from simulator.ledger import LoadLog, StepLedger, WorkLog
 from simulator.scheduler import Scheduler, Sequence, StepPlan
 from simulator.work import Run, Step
 
+F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 MAX_JUMP_STEPS = 2048
 """Steps computed at once: bounds the work lost when an arrival cuts a jump short."""
+_STEPS = np.arange(MAX_JUMP_STEPS, dtype=np.float64)
 
 
 @dataclass(slots=True, eq=False)
@@ -288,23 +290,26 @@ class Replica:
         n_seqs, gamma = len(lane), self.config.num_speculative_tokens
         count = min(lane.steps_to_next_finish(), MAX_JUMP_STEPS)
         window = lane.window(count)
-        upto = window[::2].cumsum(axis=1, dtype=np.int64)
-        if upto.item(1, -1) > self.cache.num_free:
-            count = int(upto[1].searchsorted(self.cache.num_free, side="right"))
+        blocks = window[2].cumsum(dtype=np.int64)
+        if blocks.item(-1) > self.cache.num_free:
+            count = int(blocks.searchsorted(self.cache.num_free, side="right"))
+        emitted = None
         if gamma:
             over = window[1, :count] > self.scheduler.max_decode_tokens() - n_seqs
             if over.any():
                 count = int(over.argmax())
-        context = upto[0, :count] - window[0, :count]
-        context += lane.context_tokens
-        if gamma:
+            emitted = window[0, :count].cumsum(dtype=np.int64)
+            context: F64 | I64 = emitted - window[0, :count].astype(np.int64)
+            context += lane.context_tokens
             durations = self.cost.decode_s(float(n_seqs), window[1, :count], context, lane.draft_passes(count))
-        else:
+        else:  # each sequence emits one token a step
+            context = _STEPS[:count] * n_seqs
+            context += lane.context_tokens
             durations = self.cost.decode_s(float(n_seqs), 0.0, context, 0.0)
         run = durations if isinstance(durations, np.ndarray) else np.full(count, durations)
         ends_s = run.cumsum()
         ends_s += self._clock_s
-        return Run(self._clock_s, n_seqs, ends_s, run, upto, count, ends_s.item(-1))
+        return Run(self._clock_s, n_seqs, ends_s, run, emitted, blocks, count, ends_s.item(-1))
 
     def _complete_run(self, run: Run) -> None:
         """Account for the steps of *run* and act on what ended with them."""
@@ -312,7 +317,7 @@ class Replica:
         self.cache.take(run.blocks_of(count))
         self.ledger.add_steps(run.ends_s[:count], run.durations_s[:count], n_seqs)
         self.work.add((run.start_s, run.end_s, count, n_seqs, 0, 0.0))
-        self._end(self.lane.advance(count, run.upto.item(0, count - 1)))
+        self._end(self.lane.advance(count, run.emitted_by(count)))
 
     def _complete_step(self, step: Step) -> None:
         """Account for a planned step and act on what ended with it."""

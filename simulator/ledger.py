@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,13 +17,16 @@ Kinds = dict[str, type[np.float64 | np.int32]]
 
 _HELD_ROWS = 1 << 14
 """Rows that are gathered before they go to their columns."""
+_HELD_FIGURES = 1 << 14
+"""The same in figures of a table, held as objects: a list takes them sooner than an array does."""
 
 
 class StepLedger:
     """Steps of one replica by index. Step i ends at `end_s[i]`; a decoding sequence pays `share_s[i]` for it."""
 
     def __init__(self) -> None:
-        self._rows = np.empty((2, _HELD_ROWS))
+        self._ends_s = np.empty(_HELD_ROWS)
+        self._shares_s = np.empty(_HELD_ROWS)
         self._held = 0
         self._columns = LongColumn(np.float64), LongColumn(np.float64)
         self.busy_s = 0.0
@@ -41,31 +43,33 @@ class StepLedger:
 
     def add_step(self, end_s: float, duration_s: float, share_s: float) -> None:
         """Append one step."""
-        rows = self._room_for(1)
-        rows[0] = end_s
-        rows[1] = share_s
+        at = self._room_for(1)
+        self._ends_s[at] = end_s
+        self._shares_s[at] = share_s
         self.busy_s += duration_s
 
     def add_steps(self, end_s: F64, durations_s: F64, n_seqs: int) -> None:
         """Append a run of steps without prefill, shared by *n_seqs* sequences."""
-        rows = self._room_for(end_s.size)
-        rows[0] = end_s
-        np.divide(durations_s, n_seqs, out=rows[1])
+        count = end_s.size
+        at = self._room_for(count)
+        self._ends_s[at : at + count] = end_s
+        np.divide(durations_s, n_seqs, out=self._shares_s[at : at + count])
         self.busy_s += float(np.add.reduce(durations_s))
 
-    def _room_for(self, count: int) -> F64:
-        """Rows for *count* further steps."""
-        if self._held + count > self._rows.shape[1]:
+    def _room_for(self, count: int) -> int:
+        """Where *count* further steps go."""
+        at = self._held
+        if at + count > self._ends_s.size:
             self._settle()
-            if count > self._rows.shape[1]:
-                self._rows = np.empty((2, count))
-        rows = self._rows[:, self._held : self._held + count]
-        self._held += count
-        return rows
+            at = 0
+            if count > self._ends_s.size:
+                self._ends_s, self._shares_s = np.empty(count), np.empty(count)
+        self._held = at + count
+        return at
 
     def _settle(self) -> None:
-        for column, rows in zip(self._columns, self._rows, strict=True):
-            column.append(rows[: self._held])
+        for column, values in zip(self._columns, (self._ends_s, self._shares_s), strict=True):
+            column.append(values[: self._held])
         self._held = 0
 
 
@@ -73,7 +77,7 @@ class SegmentLog:
     """Rounds of an attempt that ran in successive steps, a row for each such run of rounds."""
 
     def __init__(self) -> None:
-        self._held = array("q")
+        self._held: list[int] = []
         self._rows = LongColumn(np.int64)
 
     def add(self, row: tuple[int, int, int, int, int]) -> None:
@@ -83,7 +87,7 @@ class SegmentLog:
         *position*.
         """
         self._held.extend(row)
-        if len(self._held) >= _HELD_ROWS:
+        if len(self._held) >= _HELD_FIGURES:
             self._settle()
 
     def take_rows(self) -> I64:
@@ -101,7 +105,7 @@ class SegmentLog:
 
     def _settle(self) -> None:
         self._rows.append(np.array(self._held, dtype=np.int64))
-        del self._held[:]
+        self._held.clear()
 
 
 class _RowLog:
@@ -110,13 +114,13 @@ class _RowLog:
     _COLUMNS: ClassVar[Kinds] = {}
 
     def __init__(self) -> None:
-        self._values = array("d")
+        self._values: list[float] = []
         self._columns = {name: LongColumn(kind) for name, kind in self._COLUMNS.items()}
 
     def add(self, row: tuple[float, ...]) -> None:
         """Append *row*, given in the order of the columns."""
         self._values.extend(row)
-        if len(self._values) > _HELD_ROWS * 8:
+        if len(self._values) > _HELD_FIGURES:
             self._settle()
 
     def take_table(self) -> Table:
@@ -125,11 +129,10 @@ class _RowLog:
         return {name: column.array() for name, column in self._columns.items()}
 
     def _settle(self) -> None:
-        rows = np.frombuffer(self._values or b"").reshape(-1, len(self._columns))
+        rows = np.array(self._values, np.float64).reshape(-1, len(self._columns))
         for column, values in zip(self._columns.values(), rows.T, strict=True):
             column.append(values)
-        del rows, values
-        del self._values[:]
+        self._values.clear()
 
 
 class WorkLog(_RowLog):

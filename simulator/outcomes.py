@@ -20,9 +20,9 @@ U16 = npt.NDArray[np.uint16]
 
 DRAW_TOKENS = 1 << 20
 """Tokens whose rounds are drawn at once: bounds memory, changes nothing."""
-CHUNK_ROUNDS = 1 << 12
+CHUNK_ROUNDS = 1 << 14
 """About how many rounds are laid out at once, when the first attempt among theirs starts to decode."""
-CACHED_CHUNKS = 256
+CACHED_CHUNKS = 64
 
 
 class RoundSlice(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -198,7 +197,7 @@ class _Record:
         self.prompt_tokens = prompt_tokens
         self.columns: dict[str, npt.NDArray[Any]] = {name: full_apart(count, np.nan, np.float64) for name in _TIMES}
         self.columns |= zeros_apart(count, _FIGURES)
-        self._rows = array("d")
+        self._rows: list[float] = []
         self._row_of = attrgetter("id", *self.columns)
 
     def add(self, request: Request) -> None:
@@ -219,7 +218,7 @@ class _Record:
             for (name, column), figures in zip(self.columns.items(), rows.T[1:], strict=True):
                 if name in _TIMES or figures.any():  # zeros are there already, in memory that may not be touched yet
                     column[numbers] = figures
-            del self._rows[:]
+            self._rows.clear()
             let_go_all()
 
 

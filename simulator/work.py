@@ -35,8 +35,10 @@ class Run:
     n_seqs: int
     ends_s: F64
     durations_s: F64
-    upto: I64
-    """Tokens emitted (row 0) and blocks taken (row 1) by the steps up to each one, that one included."""
+    emitted: I64 | None
+    """Tokens emitted by the steps up to each one, that one included; None: one a sequence and step."""
+    blocks: I64
+    """Blocks taken by the steps up to each one, that one included."""
     n_steps: int
     """How many of them are to be run."""
     end_s: float
@@ -49,4 +51,8 @@ class Run:
 
     def blocks_of(self, n_steps: int) -> int:
         """Blocks that its first *n_steps* steps take and that are not taken from the pool yet."""
-        return self.upto.item(1, n_steps - 1) - self.taken_blocks
+        return self.blocks.item(n_steps - 1) - self.taken_blocks
+
+    def emitted_by(self, n_steps: int) -> int:
+        """Tokens that its first *n_steps* steps emit."""
+        return n_steps * self.n_seqs if self.emitted is None else self.emitted.item(n_steps - 1)

@@ -118,6 +118,7 @@ def test_columns_in_files_and_queues_as_numbers_change_nothing(case: Case, clust
         patch.setattr(backlog, "OBJECTS", 2)
         patch.setattr(gaps, "PART", 16)
         patch.setattr(ledger, "_HELD_ROWS", 20)
+        patch.setattr(ledger, "_HELD_FIGURES", 20)
         pieces = _on(case, cluster)
         chosen = ~np.isnan(pieces.finish_s)
         _same_bytes(whole, pieces)
