@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from simtool import (
-    calibrate,
-    compare,
-    composition,
-    convert,
-    law,
-    lawcheck,
-    limits,
-    optimize,
-    plan,
-    protocol,
-    replay,
-    report,
-    scenarioscmd,
-    schema,
-    sessions,
-    spork,
-    sweep,
-    synth,
-    tag,
-    validate,
-    whatif,
-)
+from simtool.lazycommands import LazyCommands
 from simtool.main import interrupted
 from traces.errors import SimtoolError
 
 EXIT_BAD_INPUT = 3
 
+_MODULES = {
+    "replay": "replay",
+    "tag": "tag",
+    "report": "report",
+    "compare": "compare",
+    "law": "law",
+    "law-check": "lawcheck",
+    "optimize-gamma": "optimize",
+    "calibrate": "calibrate",
+    "validate": "validate",
+    "convert": "convert",
+    "schema": "schema",
+    "synth": "synth",
+    "composition": "composition",
+    "sessions": "sessions",
+    "spork": "spork",
+    "limits": "limits",
+    "sweep": "sweep",
+    "plan": "plan",
+    "whatif-w-s": "whatif",
+    "protocol": "protocol",
+    "scenarios": "scenarioscmd",
+}
+"""The commands, in the order in which help lists them, and the modules that have them."""
+
 
 class _Commands(TyperGroup):
     """The commands; Ctrl-C ends any of them with a line that says so."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = cast("Any", LazyCommands(_MODULES))
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the command line."""
@@ -63,27 +70,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("replay")(replay.command)
-app.command("tag")(tag.command)
-app.command("report")(report.command)
-app.command("compare")(compare.command)
-app.command("law")(law.command)
-app.command("law-check")(lawcheck.command)
-app.command("optimize-gamma")(optimize.command)
-app.command("calibrate")(calibrate.command)
-app.command("validate")(validate.command)
-app.command("convert")(convert.command)
-app.command("schema")(schema.command)
-app.command("synth")(synth.command)
-app.command("composition")(composition.command)
-app.add_typer(protocol.app, name="protocol")
-app.add_typer(scenarioscmd.app, name="scenarios")
-app.command("sessions")(sessions.command)
-app.command("spork")(spork.command)
-app.command("limits")(limits.command)
-app.command("sweep")(sweep.command)
-app.command("plan")(plan.command)
-app.command("whatif-w-s")(whatif.command)
 
 
 def _version(*, value: bool) -> None:
