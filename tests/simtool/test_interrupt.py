@@ -98,7 +98,8 @@ def _members(group: int) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_an_interrupted_plan_ends_its_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("told", "code", "said"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
+def test_a_plan_that_is_broken_off_ends_its_workers(told: str, code: int, said: str, tmp_path: Path) -> None:
     args = ("plan", str(short_recording(tmp_path)), "--sessions-per-s", "9", "--target", "e2el:p99:9000", "--jobs", "2")
     more = ("--gpus", "H200", "--tensor-parallel", "1,2,4")
     command = [sys.executable, "-m", "simtool", *args, *more]
@@ -107,6 +108,13 @@ def test_an_interrupted_plan_ends_its_workers(tmp_path: Path) -> None:
     while _members(process.pid) < 5 and process.poll() is None and time.monotonic() < end_s:
         time.sleep(0.05)
     time.sleep(0.5)
-    os.killpg(process.pid, signal.SIGINT)
+    if told == "SIGINT":  # Ctrl-C goes to all processes of the terminal
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.terminate()
     _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, b"simtool: interrupted\n")
+    assert (process.returncode, err) == (code, f"simtool: {said}\n".encode())
+    end_s = time.monotonic() + 20
+    while _members(process.pid) and time.monotonic() < end_s:
+        time.sleep(0.05)
+    assert not _members(process.pid)
