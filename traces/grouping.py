@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from typing import Generic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traces.heldrows import HeldRows, Row
+
+_AT_A_TIME = 1 << 10
+"""Groups whose places are lists at a time."""
 
 
 class Groups(Generic[Row]):
@@ -34,11 +38,17 @@ class Groups(Generic[Row]):
             yield name, self._rows.of(places)
 
 
-def members(groups: array[int]) -> Iterator[list[int]]:
+def members(groups: array[int] | NDArray[np.int64]) -> Iterator[list[int]]:
     """Yield the places of each group's records, of group 0 first; *groups* has the group of each record."""
-    numbers = np.array(groups, np.int64)
+    numbers = np.asarray(groups, np.int64)
     places = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers))
     first = 0
-    for end in np.cumsum(np.bincount(numbers)).tolist():
-        yield places[first:end].tolist()
-        first = end
+    for some in range(0, len(ends), _AT_A_TIME):
+        found = ends[some : some + _AT_A_TIME].tolist()
+        listed = places[first : found[-1]].tolist()
+        begin = 0
+        for end in found:
+            yield listed[begin : end - first]
+            begin = end - first
+        first = found[-1]

@@ -1,69 +1,151 @@
-"""Records that wait until the whole of a file is read: many of them lie in a temporary file."""
+"""Records that wait until the whole of a file is read: many of them are packed, and lie in a temporary file."""
 
 from __future__ import annotations
 
-import os
+import mmap
 import tempfile
 import weakref
 from array import array
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import IO, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import astuple, fields
 
 from traces.errors import no_room
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
 _HELD_ROWS = 1 << 17
-"""Records in memory at most."""
+"""Records that may wait as objects: sooner there again than packed ones, in ten times their room or more."""
+_HELD_BYTES = 1 << 25
+"""Bytes of packed records in memory at most."""
+_MAPPED_READS = 1 << 10
+"""Reads after which the pages of the file are given back: the system brings up to 64 KiB in for one."""
+_PACKED_AT_A_TIME = 1 << 10
+_JSON = ord("[")
+"""First byte of a record packed as JSON, which no MessagePack array begins with."""
 
 
 class HeldRows(Generic[Row]):
-    """Records of one *kind*, by the order in which they were added."""
+    """Records of one *kind*, by the order in which they were added.
 
-    def __init__(self, kind: type[Row]) -> None:
+    *objects*: up to how many they are not packed (default: about 130,000).
+    """
+
+    def __init__(self, kind: type[Row], objects: int | None = None) -> None:
         self._kind = kind
+        self._objects = _HELD_ROWS if objects is None else objects
         self._held: list[Row] = []
-        self._file: IO[bytes] | None = None
+        """Records that are not packed: all, or none."""
+        self._waiting: list[Row] = []
+        """Records that are to be packed together."""
+        self._packed = bytearray()
+        """Packed records that are not in the file."""
         self._ends = array("q", [0])
-        """Bytes before each record in the file, and after the last."""
-        types = tuple([field.type for field in msgspec.structs.fields(kind)])
-        self._decode = msgspec.msgpack.Decoder(tuple[types]).decode  # type: ignore[valid-type]
+        """Bytes before each packed record, and after the last."""
+        self._file: IO[bytes] | None = None
+        self._map: mmap.mmap | None = None
+        """What is in the file."""
+        self._written = 0
+        """Bytes in the file."""
+        self._reads = 0
+        """From the map, since its pages were given back."""
+        self._encode = msgspec.msgpack.Encoder().encode
+        packed = kind if _is_array(kind) else tuple[tuple([field.type for field in fields(kind)])]  # type: ignore[misc]
+        self._decode = msgspec.msgpack.Decoder(packed).decode
+        self._decode_json = msgspec.json.Decoder(packed).decode
 
     def __len__(self) -> int:
-        return len(self._ends) - 1 + len(self._held)
+        return len(self._ends) - 1 + len(self._held) + len(self._waiting)
 
     def append(self, row: Row) -> None:
         """Add a record. Raises SimtoolError where there is no room on disk."""
+        if not self._objects:
+            self._waiting.append(row)
+            if len(self._waiting) >= _PACKED_AT_A_TIME:
+                self._pack_waiting()
+            return
         self._held.append(row)
-        if len(self._held) >= _HELD_ROWS:
-            self._write()
+        if len(self._held) >= self._objects:
+            self._pack_all()
+
+    def extend(self, rows: Sequence[Row]) -> None:
+        """Add records. Raises SimtoolError where there is no room on disk."""
+        if not self._objects:
+            self._pack_waiting()
+            self._pack(rows)
+            return
+        self._held.extend(rows)
+        if len(self._held) >= self._objects:
+            self._pack_all()
 
     def of(self, places: Sequence[int]) -> list[Row]:
-        """The records at *places*."""
-        return [self[place] for place in places]
+        """The records at *places*. Raises SimtoolError where there is no room on disk for the last added ones."""
+        self._pack_waiting()
+        if self._held:
+            return [self._held[place] for place in places]
+        found = []
+        ends, written, last = self._ends, self._written, self._packed
+        file = self._mapped(len(places)) if written else last
+        for place in places:
+            begin, end = ends[place], ends[place + 1]
+            text = file[begin:end] if begin < written else last[begin - written : end - written]
+            found.append(self._decode_json(text) if text[0] == _JSON else self._decode(text))
+        return found if _is_array(self._kind) else [self._kind(*values) for values in found]
 
     def __getitem__(self, place: int) -> Row:
-        written = len(self._ends) - 1
-        if place >= written or self._file is None:
-            return self._held[place - written]
-        begin, end = self._ends[place], self._ends[place + 1]
-        return self._kind(*self._decode(os.pread(self._file.fileno(), end - begin, begin)))
+        return self.of((place,))[0]
+
+    def _mapped(self, reads: int) -> mmap.mmap:
+        """What is in the file, few pages of which are in memory at a time; before so many *reads*."""
+        if self._map is None and self._file is not None:
+            self._map = mmap.mmap(self._file.fileno(), self._written, prot=mmap.PROT_READ)
+        assert self._map is not None
+        self._reads += reads
+        if self._reads >= _MAPPED_READS:
+            self._map.madvise(mmap.MADV_DONTNEED)
+            self._reads = 0
+        return self._map
+
+    def _pack_waiting(self) -> None:
+        if self._waiting:
+            rows, self._waiting = self._waiting, []
+            self._pack(rows)
+
+    def _pack_all(self) -> None:
+        """Pack the records so far; those to come are packed at once."""
+        self._objects, held, self._held = 0, self._held, []
+        for some in range(0, len(held), _PACKED_AT_A_TIME):
+            self._pack(held[some : some + _PACKED_AT_A_TIME])
+
+    def _pack(self, rows: Sequence[Row]) -> None:
+        values: Sequence[object] = rows if _is_array(self._kind) else [astuple(row) for row in rows]
+        try:
+            texts = [self._encode(value) for value in values]
+        except OverflowError:  # a whole number beyond 64 bits
+            texts = [msgspec.json.encode(value) for value in values]
+        self._packed += b"".join(texts)
+        ends = accumulate(map(len, texts), initial=self._ends.pop())
+        self._ends.extend(ends)
+        if len(self._packed) >= _HELD_BYTES:
+            self._write()
 
     def _write(self) -> None:
-        encode = msgspec.msgpack.Encoder().encode
-        texts = [encode(msgspec.structs.astuple(row)) for row in self._held]
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed when the records are gone
                 weakref.finalize(self, self._file.close)
-            self._file.write(b"".join(texts))
+            self._file.write(self._packed)
             self._file.flush()
         except OSError as error:
             raise no_room(error) from None
-        end = self._ends[-1]
-        for text in texts:
-            end += len(text)
-            self._ends.append(end)
-        self._held.clear()
+        self._written = self._ends[-1]
+        self._packed.clear()
+        self._map = None
+
+
+def _is_array(kind: type[msgspec.Struct]) -> bool:
+    """Whether records of this *kind* are packed as they are, and not as the tuple of their fields."""
+    return bool(kind.__struct_config__.array_like)

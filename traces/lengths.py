@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from traces.model import (
     Attempt,
@@ -26,6 +27,7 @@ BLOCK_SIZES = (512, 16, 32, 64, 128, 256, 1024, 2048)
 """Tokens a block id may stand for, the most common first."""
 _SMALL_ID = 1 << 62
 _KEPT_OUTPUTS = 1 << 14
+_PROMPTS_AT_A_TIME = 1 << 16
 
 
 def length_turn(
@@ -105,13 +107,33 @@ def block_count_fits(tokens: int, blocks: int, block_tokens: int) -> bool:
 def infer_block_tokens(sizes: array[int], default: int) -> int | None:
     """The one of BLOCK_SIZES that fits *sizes*, each prompt's tokens before its number of ids; None if none does.
 
-    *default*: where there are no prompts.
+    *default*: where no prompt has ids.
     """
-    if not sizes:
-        return default
-    tokens, blocks = np.frombuffer(sizes, np.int64).reshape(-1, 2).T
-    fitting = (size for size in BLOCK_SIZES if np.all((blocks == tokens // size) | (blocks == -(-tokens // size))))
-    return next(fitting, None)
+    fitting: tuple[int, ...] = BLOCK_SIZES
+    shown = False
+    for tokens, blocks in _columns(sizes):
+        shown = shown or bool(np.any(blocks))
+        fitting = tuple([size for size in fitting if np.all(_fit(tokens, blocks, size))])
+    return (fitting[0] if fitting else None) if shown else default
+
+
+def fitting_blocks(sizes: array[int], block_tokens: int) -> NDArray[np.bool_]:
+    """Whether `check_blocks` lets each of *sizes* pass, a prompt's tokens before its number of ids."""
+    found = [_fit(tokens, blocks, block_tokens) for tokens, blocks in _columns(sizes)]
+    return np.concatenate(found) if found else np.ones(0, np.bool_)
+
+
+def _columns(sizes: array[int]) -> Iterator[NDArray[np.int64]]:
+    """Tokens and numbers of ids of some prompts at a time."""
+    pairs = np.frombuffer(sizes, np.int64).reshape(-1, 2) if sizes else np.empty((0, 2), np.int64)
+    for begin in range(0, len(pairs), _PROMPTS_AT_A_TIME):
+        yield pairs[begin : begin + _PROMPTS_AT_A_TIME].T
+
+
+def _fit(tokens: NDArray[np.int64], blocks: NDArray[np.int64], block_tokens: int) -> NDArray[np.bool_]:
+    whole = tokens // block_tokens
+    found: NDArray[np.bool_] = (blocks == 0) | (blocks == whole) | (blocks == -(-tokens // block_tokens))
+    return found
 
 
 def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
@@ -128,17 +150,6 @@ def scoped(ids: Sequence[int | str], scope: str) -> tuple[int | str, ...]:
     except TypeError:
         pass
     return tuple([f"{scope}:{value}" for value in ids])
-
-
-def continued(before: tuple[int | str, ...], ids: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """*ids*, what they begin with in common with *before*, all of it or all but its last, being held once for both."""
-    kept = len(before)
-    if kept and ids[:kept] == before:
-        return before + ids[kept:]
-    kept -= 1
-    if kept > 0 and ids[:kept] == before[:kept]:
-        return before[:kept] + ids[kept:]
-    return ids
 
 
 class ScopedIds:

@@ -13,7 +13,6 @@ from tests.traces import samples_serving as samples
 from tests.traces.fuzz import JSON_VALUES, broken, survive
 from tests.traces.reading import read
 from traces.errors import TraceError
-from traces.lengths import continued
 from traces.model import LengthPrompt, Session, SpawnLink, ToolWait, Turn
 from traces.readlog import ReadLog
 from traces.registry import reader_named, sniff
@@ -214,9 +213,3 @@ def test_arbitrary_json_is_survived(values: list[object], name: str) -> None:
 @pytest.mark.parametrize("name", _FORMATS)
 def test_sniffing_tells_the_formats_apart(name: str) -> None:
     assert sniff(SourceFile(None, "x.json", samples.lines(_FORMATS[name]))).name == name
-
-
-@given(st.lists(st.integers(0, 3), max_size=6), st.lists(st.integers(0, 3), max_size=6), st.integers(0, 6))
-def test_ids_that_share_a_beginning_stay_what_they_are(before: list[int], more: list[int], kept: int) -> None:
-    ids = (*before[:kept], *more)
-    assert continued(tuple(before), ids) == ids

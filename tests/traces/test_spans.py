@@ -25,6 +25,8 @@ from traces.model import (
     Usage,
     prompt_messages,
 )
+from traces.readers.span_sessions import nodes_of
+from traces.readers.spans import spans_of
 from traces.readlog import ReadLog
 from traces.registry import reader_named
 
@@ -209,6 +211,21 @@ def test_spans_in_lines_over_two_traces_of_one_conversation() -> None:
     (session,) = read("otel", f"{json.dumps(one)}\n{json.dumps(two)}\n")
     assert session.id == "talk"
     assert [turn.parent for turn in session.turns] == [None, "a"]
+
+
+def test_messages_and_tools_that_calls_repeat_are_held_once() -> None:
+    tools = json.dumps([{"type": "function", "name": "look", "parameters": {"type": "object"}}])
+    spans = [
+        span(f"c{at}", at, at + 1, {**chat(json.dumps([USER] * at), [ASSISTANT]), "gen_ai.tool.definitions": tools})
+        for at in (1, 2)
+    ]
+    first, second = (node.call for node in nodes_of(spans_of(otlp(*spans)), ReadLog()))
+    assert first is not None
+    assert second is not None
+    assert first.prompt
+    assert [message is first.prompt[0] for message in second.prompt or ()] == [True, True]
+    assert first.tools
+    assert second.tools is first.tools
 
 
 def test_nested_agents_are_sessions_of_their_own() -> None:

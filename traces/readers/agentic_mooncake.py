@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-import msgspec
+import numpy as np
 
-from traces.grouping import members
-from traces.lengths import OUTPUTS, check_blocks, continued, infer_block_tokens, scoped, unique, usable_lengths
-from traces.model import Attempt, LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn, Usage
-from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, Wait, is_header, rows
+from traces.heldrows import HeldRows
+from traces.lengths import check_blocks, fitting_blocks, infer_block_tokens, usable_lengths
+from traces.model import Session
+from traces.readers.agentic_chains import Chains
+from traces.readers.agentic_graph import Graph, Links, graph
+from traces.readers.agentic_rows import DEFAULT_BLOCK_TOKENS, AgenticRow, is_header, rows
 from traces.readers.base import JsonReader
 from traces.readlog import ReadLog
 from traces.records import Json, as_count
 from traces.source import SourceFile
 
 _FIRST_VERSION = ("wait_for", "branches", "prefix_reset", "tool_wait_ms", "tool_events")
+
+_AT_A_TIME = 1 << 8
+"""Requests that are noted at a time."""
 
 
 class AgenticMooncakeReader(JsonReader):
@@ -41,138 +45,63 @@ class AgenticMooncakeReader(JsonReader):
     def read_file(self, file: SourceFile, log: ReadLog) -> Iterator[Session]:
         """Yield the sessions of one trace in the order of their first requests."""
         header: Json = {}
-        requests: list[AgenticRow] = []
-        last_ids: dict[str, tuple[int | str, ...]] = {}
+        held = HeldRows(AgenticRow, 0)
+        links = Links()
         sizes = array("q")
-        for row in rows(file, log):
-            if not isinstance(row, AgenticRow):
-                header = row
-            elif (row.input_tokens and row.output_tokens) or usable_lengths(row.input_tokens, row.output_tokens, log):
-                requests.append(row)
-                if row.ids:
-                    before = last_ids.get(row.session_id)
-                    row.ids = last_ids[row.session_id] = continued(before, row.ids) if before else row.ids
-                    sizes.extend((row.input_tokens, len(row.ids)))
-        last_ids.clear()
+        for some in _some(file, log, header):
+            held.extend(some)
+            links.add(some)
+            for row in some:
+                sizes.append(row.input_tokens)
+                sizes.append(len(row.ids))
         stated = as_count(header.get("block_size"))
         block_tokens = stated or infer_block_tokens(sizes, DEFAULT_BLOCK_TOKENS)
         if block_tokens is None:
             reason = "no block size fits all pairs of input length and number of hash_ids"
             log.invalid(file.name, None, reason, "check that each id stands for a block of the prompt")
             return
-        graph = _Graph(file, block_tokens, bool(stated), header.get("hash_id_scope") == "local", log)
-        for row in requests:
-            graph.add(row)
-        requests.clear()
-        yield from graph.sessions()
+        fits = fitting_blocks(sizes, block_tokens)
+        sizes = array("q")
+        found = graph(links, fits)
+        _report(found, held, block_tokens, file, log)
+        yield from Chains(held, found, block_tokens, header.get("hash_id_scope") == "local").sessions()
 
 
 READER = AgenticMooncakeReader()
 
 
-class _Chain(msgspec.Struct, frozen=True, gc=False):
-    id: str
-    parent: SpawnLink | None
-    start_s: float | None
+def _some(file: SourceFile, log: ReadLog, header: Json) -> Iterator[list[AgenticRow]]:
+    """Yield the requests that can be served, some at a time; *header* becomes the last one."""
+    some: list[AgenticRow] = []
+    for row in rows(file, log):
+        if not isinstance(row, AgenticRow):
+            header.clear()
+            header.update(row)
+        elif (row.input_tokens and row.output_tokens) or usable_lengths(row.input_tokens, row.output_tokens, log):
+            some.append(row)
+            if len(some) == _AT_A_TIME:
+                yield some
+                some = []
+    if some:
+        yield some
 
 
-@dataclass(slots=True)
-class _Graph:
-    """The requests so far, by id, and the chains that they form."""
-
-    file: SourceFile
-    block_tokens: int
-    stated_size: bool
-    """Whether the recording says so, and not the numbers of block ids, which are what they should be then."""
-    local_ids: bool
-    log: ReadLog
-    chains: list[_Chain] = field(default_factory=list)
-    placed: list[AgenticRow] = field(default_factory=list)
-    homes: array[int] = field(default_factory=lambda: array("q"))
-    """Of each placed request, the number of its chain."""
-    home: dict[str, AgenticRow] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
-
-    def add(self, row: AgenticRow) -> None:
-        """Place a request behind those that it waits for; they stand before it in the file."""
-        name, home = row.request_id, self.home
-        if name in home:
-            reason = f"request_id {name!r} is there twice"
-            self.log.invalid(self.file.name, row.line, reason, kind="request_id that was there before")
-            return
-        known = row.waits
-        if known and (known[1:] or known[0].request_id not in home):
-            known = tuple([wait for wait in known if wait.request_id in home])
-        if len(known) < len(row.waits):
-            self.log.assume("request that waits for a missing or later one: starts at its own time")
-        if self.local_ids:
-            row.ids = scoped(row.ids, row.session_id.partition("/")[0])
-        if self.stated_size:
-            try:
-                check_blocks(row.input_tokens, len(row.ids), self.block_tokens)
-            except ValueError as error:
-                self.log.invalid(self.file.name, row.line, str(error), kind="block ids that do not fit the length")
-                return
-        self._place(row, known)
-        if known:
-            row.not_before_s = None
-        self.placed.append(row)
-        self.homes.append(row.chain)
-        home[name] = row
-
-    def _place(self, row: AgenticRow, known: tuple[Wait, ...]) -> None:
-        """Note on *row* the request that it follows, if any, and its chain, a new one if need be."""
-        if not known:
-            row.chain = self._new_chain(row, [])
-            return
-        home, session = self.home, row.session_id
-        wait, outside = known[0], []
-        parent = home[wait.request_id]
-        if known[1:] or parent.session_id != session:
-            inside = [wait for wait in known if home[wait.request_id].session_id == session]
-            outside = [wait for wait in known if wait not in inside] if len(inside) < len(known) else []
-            if not inside:
-                row.chain = self._new_chain(row, outside)
-                return
-            wait = max(inside, key=lambda wait: home[wait.request_id].line) if inside[1:] else inside[0]
-            parent = home[wait.request_id]
-        self._wait(parent, wait, row, outside)
-        row.parent, row.chain = wait.request_id, parent.chain
-
-    def sessions(self) -> Iterator[Session]:
-        """The chains as sessions; there are no requests to add after them."""
-        self.home.clear()
-        placed, size = self.placed, self.block_tokens
-        for chain, places in zip(self.chains, members(self.homes), strict=True):
-            turns = [_turn(placed[place], size) for place in places]
-            yield Session(chain.id, tuple(turns), parent=chain.parent, start_s=chain.start_s)
-
-    def _new_chain(self, row: AgenticRow, outside: list[Wait]) -> int:
-        link = None
-        if outside:
-            spawner = next((wait for wait in outside if wait.spawned), outside[-1])
-            name = self.chains[self.home[spawner.request_id].chain].id
-            link = SpawnLink(session_id=name, turn_id=spawner.request_id)
-        self.chains.append(_Chain(unique(row.session_id, self.taken), link, row.not_before_s))
-        return len(self.chains) - 1
-
-    def _wait(self, parent: AgenticRow, wait: Wait, row: AgenticRow, outside: list[Wait]) -> None:
-        """Note on the *parent* that *row* waits for what happens between its end and the start of *row*."""
-        if wait.at_start:
-            self.log.assume("request released by the start of another one: follows its end")
-        if row.tool_s > 0:
-            parent.tool_waits += (ToolWait(row.tool_name, wait.delay_s),)
-        elif wait.delay_s > 0:
-            parent.user_wait_s = max(wait.delay_s, parent.user_wait_s or 0.0)
-        for other in outside:
-            self.log.assume("wait for a request of another session: a tool run of unrecorded length")
-            parent.tool_waits += (ToolWait(name="sub-agent", duration_s=None, call_id=other.request_id),)
-
-
-def _turn(row: AgenticRow, block_tokens: int) -> Turn:
-    """The request as a turn."""
-    tokens, output_tokens, ids, sent_s = row.input_tokens, row.output_tokens, row.ids, row.not_before_s
-    prompt = LengthPrompt(tokens, block_tokens, ids) if ids else LengthPrompt(tokens)
-    times = None if sent_s is None else Times(sent_s)
-    attempt = Attempt(OUTPUTS[output_tokens], Usage(tokens, None, None, output_tokens), times)
-    return Turn(row.request_id, prompt, (attempt,), row.parent, row.tool_waits, row.user_wait_s, row.model)
+def _report(found: Graph, held: HeldRows[AgenticRow], block_tokens: int, file: SourceFile, log: ReadLog) -> None:
+    """Tell *log* which rows are left out, and what was assumed, in the order in which the file gives cause to."""
+    for place in np.flatnonzero(found.doubled | found.unfit).tolist():
+        row = held[place]
+        if found.doubled[place]:
+            reason = f"request_id {row.request_id!r} is there twice"
+            log.invalid(file.name, row.line, reason, kind="request_id that was there before")
+            continue
+        try:
+            check_blocks(row.input_tokens, len(row.ids), block_tokens)
+        except ValueError as error:
+            log.invalid(file.name, row.line, str(error), kind="block ids that do not fit the length")
+    causes = (
+        (found.astray, "request that waits for a missing or later one: starts at its own time"),
+        (found.released, "request released by the start of another one: follows its end"),
+        (found.joined, "wait for a request of another session: a tool run of unrecorded length"),
+    )
+    for places, text in sorted((cause for cause in causes if len(cause[0])), key=lambda cause: int(cause[0][0])):
+        log.assume(text, len(places))

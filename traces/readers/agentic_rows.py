@@ -8,7 +8,6 @@ import msgspec
 
 from traces.clock import scaled
 from traces.lengths import block_ids
-from traces.model import ToolWait
 from traces.readlog import ReadLog
 from traces.records import Count, Json, Name, as_count, as_list, decoded, dicts, first_text
 from traces.source import SourceFile
@@ -22,7 +21,7 @@ DEFAULT_BLOCK_TOKENS = 512
 """Tokens of a block where no header says so and the rows fit it."""
 
 
-class Wait(msgspec.Struct, frozen=True, gc=False):
+class Wait(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A request that another one waits for, and the seconds from its end (or its start) on."""
 
     request_id: str
@@ -31,11 +30,8 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
     spawned: bool = False
 
 
-class AgenticRow(msgspec.Struct, gc=False):
-    """One request. *waits* in the row's order; *tool_s* is the part of the wait that tools took.
-
-    What the rows after it say of it, and the request that it follows, are noted on it later.
-    """
+class AgenticRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One request. *waits* in the row's order; *tool_s* is the part of the wait that tools took."""
 
     line: int
     request_id: str
@@ -48,10 +44,6 @@ class AgenticRow(msgspec.Struct, gc=False):
     tool_s: float
     tool_name: str
     model: str | None
-    parent: str | None = None
-    chain: int = 0
-    tool_waits: tuple[ToolWait, ...] = ()
-    user_wait_s: float | None = None
 
 
 class _Dependency(msgspec.Struct, frozen=True, gc=False):

@@ -41,11 +41,13 @@ READER = OtelReader()
 
 def read_spans(files: Sequence[SourceFile], log: ReadLog) -> Iterator[Session]:
     """Yield the sessions of the spans in *files*, which are exports of one system."""
-    found: list[Span] = []
+    yield from sessions_of(nodes_of(_spans(files, log), log), log)
+
+
+def _spans(files: Sequence[SourceFile], log: ReadLog) -> Iterator[Span]:
     for file in files:
         for line, value in documents(file, log):
             spans = list(spans_of(value))
             if not spans:
                 log.invalid(file.name, line, "no span with a name and an id", kind="record without a span")
-            found += spans
-    yield from sessions_of(nodes_of(found, log), log)
+            yield from spans

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from traces.calls import ModelCall, ToolRun, call_session
-from traces.model import Session, SpawnLink
+from traces.model import Message, Session, SpawnLink, ToolSpec
 from traces.readers.span_calls import Kind, borrowed, call_of, kind_of, run_of
 from traces.readers.spans import Span
 from traces.readlog import ReadLog
@@ -44,9 +44,27 @@ class _Group:
     agent: str | None = None
 
 
-def nodes_of(spans: Sequence[Span], log: ReadLog) -> list[Node]:
+class _Repeated:
+    """What many calls have alike, each held once: the messages of prompts that grow, the tools."""
+
+    def __init__(self) -> None:
+        self._messages: dict[Message, Message] = {}
+        self._tools: tuple[ToolSpec, ...] = ()
+
+    def in_common(self, call: ModelCall) -> ModelCall:
+        """*call*, of which what earlier calls have is theirs."""
+        if call.prompt is not None:
+            call.prompt = [self._messages.setdefault(message, message) for message in call.prompt]
+        if call.tools == self._tools:
+            call.tools = self._tools
+        self._tools = call.tools
+        return call
+
+
+def nodes_of(spans: Iterable[Span], log: ReadLog) -> list[Node]:
     """The nodes of *spans*; a span that was exported twice counts once."""
     found: dict[tuple[str, str], Node] = {}
+    repeated = _Repeated()
     for number, span in enumerate(spans):
         key = (span.trace or "", span.id or f"#{number}")
         if key in found:
@@ -59,7 +77,7 @@ def nodes_of(spans: Sequence[Span], log: ReadLog) -> list[Node]:
             parent=span.parent,
             trace=key[0] or key[1],
             kind=kind,
-            call=call_of(span, log) if calls else None,
+            call=repeated.in_common(call_of(span, log)) if calls else None,
             run=run_of(span) if kind is Kind.TOOL else None,
             agent=first_text(*(span.at(path) for path in _AGENT_NAMES)) if kind is Kind.AGENT else None,
             conversation=first_text(*(span.at(path) for path in _CONVERSATIONS)),
