@@ -299,7 +299,7 @@ class Replica:
             if over.any():
                 count = int(over.argmax())
             emitted = window[0, :count].cumsum(dtype=np.int64)
-            context: F64 | I64 = emitted - window[0, :count].astype(np.int64)
+            context: F64 | I64 = np.subtract(emitted, window[0, :count])
             context += lane.context_tokens
             durations = self.cost.decode_s(float(n_seqs), window[1, :count], context, lane.draft_passes(count))
         else:  # each sequence emits one token a step

@@ -31,16 +31,15 @@ _JSON = ord("[")
 class HeldRows(Generic[Row]):
     """Records of one *kind*, by the order in which they were added.
 
-    *objects*: up to how many they are not packed (default: about 130,000).
+    *objects*: up to how many they are not packed (default: about 130,000; 0: as few as are packed together).
     """
 
     def __init__(self, kind: type[Row], objects: int | None = None) -> None:
         self._kind = kind
-        self._objects = _HELD_ROWS if objects is None else objects
+        self._most = _HELD_ROWS if objects is None else objects or _PACKED_AT_A_TIME
+        """Records that wait as objects until they are packed; _PACKED_AT_A_TIME once some are."""
         self._held: list[Row] = []
-        """Records that are not packed: all, or none."""
-        self._waiting: list[Row] = []
-        """Records that are to be packed together."""
+        """The last records, which are not packed."""
         self._packed = bytearray()
         """Packed records that are not in the file."""
         self._ends = array("q", [0])
@@ -58,34 +57,25 @@ class HeldRows(Generic[Row]):
         self._decode_json = msgspec.json.Decoder(packed).decode
 
     def __len__(self) -> int:
-        return len(self._ends) - 1 + len(self._held) + len(self._waiting)
+        return len(self._ends) - 1 + len(self._held)
 
     def append(self, row: Row) -> None:
         """Add a record. Raises SimtoolError where there is no room on disk."""
-        if not self._objects:
-            self._waiting.append(row)
-            if len(self._waiting) >= _PACKED_AT_A_TIME:
-                self._pack_waiting()
-            return
         self._held.append(row)
-        if len(self._held) >= self._objects:
-            self._pack_all()
+        if len(self._held) >= self._most:
+            self._pack()
 
     def extend(self, rows: Sequence[Row]) -> None:
         """Add records. Raises SimtoolError where there is no room on disk."""
-        if not self._objects:
-            self._pack_waiting()
-            self._pack(rows)
-            return
         self._held.extend(rows)
-        if len(self._held) >= self._objects:
-            self._pack_all()
+        if len(self._held) >= self._most:
+            self._pack()
 
     def of(self, places: Sequence[int]) -> list[Row]:
         """The records at *places*. Raises SimtoolError where there is no room on disk for the last added ones."""
-        self._pack_waiting()
-        if self._held:
+        if len(self._held) == len(self):
             return [self._held[place] for place in places]
+        self._pack()
         found = []
         ends, written, last = self._ends, self._written, self._packed
         file = self._mapped(len(places)) if written else last
@@ -109,28 +99,20 @@ class HeldRows(Generic[Row]):
             self._reads = 0
         return self._map
 
-    def _pack_waiting(self) -> None:
-        if self._waiting:
-            rows, self._waiting = self._waiting, []
-            self._pack(rows)
-
-    def _pack_all(self) -> None:
-        """Pack the records so far; those to come are packed at once."""
-        self._objects, held, self._held = 0, self._held, []
-        for some in range(0, len(held), _PACKED_AT_A_TIME):
-            self._pack(held[some : some + _PACKED_AT_A_TIME])
-
-    def _pack(self, rows: Sequence[Row]) -> None:
-        values: Sequence[object] = rows if _is_array(self._kind) else [astuple(row) for row in rows]
-        try:
-            texts = [self._encode(value) for value in values]
-        except OverflowError:  # a whole number beyond 64 bits
-            texts = [msgspec.json.encode(value) for value in values]
-        self._packed += b"".join(texts)
-        ends = accumulate(map(len, texts), initial=self._ends.pop())
-        self._ends.extend(ends)
-        if len(self._packed) >= _HELD_BYTES:
-            self._write()
+    def _pack(self) -> None:
+        """Pack the records that are not."""
+        held, self._held, self._most = self._held, [], _PACKED_AT_A_TIME
+        for begin in range(0, len(held), _PACKED_AT_A_TIME):
+            some = held[begin : begin + _PACKED_AT_A_TIME]
+            values: Sequence[object] = some if _is_array(self._kind) else [astuple(row) for row in some]
+            try:
+                texts = [self._encode(value) for value in values]
+            except OverflowError:  # a whole number beyond 64 bits
+                texts = [msgspec.json.encode(value) for value in values]
+            self._packed += b"".join(texts)
+            self._ends.extend(accumulate(map(len, texts), initial=self._ends.pop()))
+            if len(self._packed) >= _HELD_BYTES:
+                self._write()
 
     def _write(self) -> None:
         try:

@@ -126,12 +126,12 @@ class Anonymizer:
     def _path(self, prompt: SegmentPrompt, tagged: TaggedSession, attempt: TaggedAttempt) -> tuple[int, ...]:
         """The full blocks of a prompt and an output as even numbers; each is that of all tokens up to its end."""
         keys = self._blocks.keys(prompt, tagged.segments, attempt.segments)
-        names = chained(np.concatenate((keys.prompt, keys.output))).tolist()
-        return tuple([2 * self._seen.setdefault(name, len(self._seen)) for name in names])
+        names = chained(np.concatenate((keys.prompt, keys.output)))
+        return tuple([2 * number for number in _numbered(names, self._seen)])
 
     def _numbers(self, keys: NDArray[np.uint64]) -> tuple[int, ...]:
         """Recorded block keys as odd numbers; even ones are identities of tokens."""
-        return tuple(2 * self._keys.setdefault(key, len(self._keys)) + 1 for key in keys.tolist())
+        return tuple([2 * number + 1 for number in _numbered(keys, self._keys)])
 
     def _link(self, link: SpawnLink | None) -> SpawnLink | None:
         if link is None:
@@ -163,3 +163,8 @@ class Anonymizer:
 
 def _width(prompt: BlockPrompt, ids: tuple[int, ...]) -> int | None:
     return prompt.block_tokens if ids else None
+
+
+def _numbered(names: NDArray[np.uint64], known: dict[int, int]) -> list[int]:
+    """Number of each of *names*, in the order in which they are first met; new ones join those *known*."""
+    return [known.setdefault(name, len(known)) for name in names.tolist()]

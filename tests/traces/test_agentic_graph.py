@@ -151,5 +151,6 @@ def test_rows_in_a_file_give_the_sessions_that_rows_in_memory_give(rows: list[di
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(heldrows, "_HELD_BYTES", held)
         patch.setattr(heldrows, "_MAPPED_READS", 2)
+        patch.setattr(heldrows, "_PACKED_AT_A_TIME", 2)
         patch.setattr(agentic_mooncake, "_AT_A_TIME", 2)
         assert read(*rows, log=ReadLog(skip_invalid=True)) == whole
