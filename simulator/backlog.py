@@ -27,9 +27,11 @@ class Backlog:
         """Of the sequences behind those, in blocks."""
         self._arrivals_s: deque[array[float]] = deque()
         self._written = 0
+        self.size = 0
+        """Sequences that wait, in all; an attribute, since it is asked for far more often than it changes."""
 
     def __len__(self) -> int:
-        return len(self._front) + self._written
+        return self.size
 
     @property
     def writes_down(self) -> bool:
@@ -44,16 +46,19 @@ class Backlog:
         self._ids[-1].append(request)
         self._arrivals_s[-1].append(arrival_s)
         self._written += 1
+        self.size += 1
 
     def append(self, sequence: Sequence) -> None:
         """Queue *sequence*. Raises RuntimeError if it must be written down."""
         if self._written:
             raise RuntimeError("sequences before this one are written down")
         self._front.append(sequence)
+        self.size += 1
 
     def appendleft(self, sequence: Sequence) -> None:
         """Put *sequence* before all others."""
         self._front.appendleft(sequence)
+        self.size += 1
 
     def head(self) -> Sequence:
         """The first sequence; there must be one."""
@@ -64,6 +69,7 @@ class Backlog:
     def popleft(self) -> Sequence:
         """Take the first sequence; there must be one."""
         self.head()
+        self.size -= 1
         return self._front.popleft()
 
     def _recall_block(self) -> None:

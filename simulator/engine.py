@@ -19,7 +19,7 @@ from simulator.kvcache import NO_BLOCKS, BlockPath, BlockTable, KVCache
 from simulator.lane import DecodeLane, OutcomeSource
 from simulator.ledger import LoadLog, StepLedger, WorkLog
 from simulator.scheduler import Scheduler, Sequence, StepPlan
-from simulator.work import Run, Step
+from simulator.work import DecodeStep, Run, Step
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
@@ -110,7 +110,7 @@ class Replica:
         self._tier = tier
         self._on_finish = on_finish
         self._live: dict[int, Request] = {}
-        self._work: Step | Run | None = None
+        self._work: Step | DecodeStep | Run | None = None
         self._boundary: simpy.Event | None = None
         self._clock_s = 0.0
         self._resumed = array("q")
@@ -160,7 +160,7 @@ class Replica:
         """Prompt tokens that *table* would find in the cache, or on the host, if it were admitted now."""
         limit = (prompt_tokens - 1) // self.config.block_size
         hit = self.cache.match(table, limit)
-        if hit.blocks and isinstance(self._work, Run):
+        if hit.blocks and isinstance(self._work, (Run, DecodeStep)):
             self._settle(self._work)
             hit = self.cache.match(table, limit)
         return (hit.blocks + self.cache.on_host(table, hit, limit)) * self.config.block_size
@@ -170,7 +170,7 @@ class Replica:
         """Attempt and step, a row for each token that a recomputation after a preemption emitted."""
         return np.array(self._resumed, dtype=np.int64).reshape(-1, 2)
 
-    def _settle(self, run: Run) -> None:
+    def _settle(self, run: Run | DecodeStep) -> None:
         """Take the blocks of those steps of *run* that have begun: so far it only holds a claim on them."""
         blocks = run.blocks_of(run.begun(self.env.now))
         self.cache.take(blocks)
@@ -198,10 +198,10 @@ class Replica:
         else:
             self._work = None
             self._clock_s = work.end_s
-            if isinstance(work, Run):
-                self._complete_run(work)
-            else:
+            if isinstance(work, Step):
                 self._complete_step(work)
+            else:
+                self._complete_run(work)
         if self._boundary is None:
             self._begin()
 
@@ -225,7 +225,8 @@ class Replica:
         ):
             self._work = self._mixed_step()
         elif tokens:
-            self._work = self._jump()
+            count = lane.steps_to_next_finish()
+            self._work = self._decode_step(tokens, blocks) if count == 1 else self._jump(min(count, MAX_JUMP_STEPS))
         if self._work is not None:
             self._wake(max(0.0, self._work.end_s - self.env.now))
 
@@ -284,11 +285,20 @@ class Replica:
     def _draft_passes(self, n_drafts: int) -> int:
         return int(self.lane.draft_passes(1)[0]) if n_drafts else 0
 
-    def _jump(self) -> Run:
-        """All steps to the next finish, or to the one whose blocks or tokens do not fit."""
+    def _decode_step(self, tokens: int, blocks: int) -> DecodeStep:
+        """The coming step, which verifies *tokens* tokens and takes *blocks* blocks."""
+        lane = self.lane
+        n_seqs = len(lane)
+        n_drafts = tokens - n_seqs
+        passes = self._draft_passes(n_drafts)
+        duration_s = float(self.cost.decode_s(n_seqs, n_drafts, lane.context_tokens, passes))
+        start_s = self._clock_s
+        return DecodeStep(start_s, start_s + duration_s, duration_s, n_seqs, lane.emitted(), blocks)
+
+    def _jump(self, count: int) -> Run:
+        """The next *count* steps, up to the one whose blocks or tokens do not fit; the first one does."""
         lane = self.lane
         n_seqs, gamma = len(lane), self.config.num_speculative_tokens
-        count = min(lane.steps_to_next_finish(), MAX_JUMP_STEPS)
         window = lane.window(count)
         blocks = window[2].cumsum(dtype=np.int64)
         if blocks.item(-1) > self.cache.num_free:
@@ -311,11 +321,11 @@ class Replica:
         ends_s += self._clock_s
         return Run(self._clock_s, n_seqs, ends_s, run, emitted, blocks, count, ends_s.item(-1))
 
-    def _complete_run(self, run: Run) -> None:
+    def _complete_run(self, run: Run | DecodeStep) -> None:
         """Account for the steps of *run* and act on what ended with them."""
         count, n_seqs = run.n_steps, run.n_seqs
         self.cache.take(run.blocks_of(count))
-        self.ledger.add_steps(run.ends_s[:count], run.durations_s[:count], n_seqs)
+        run.enter(self.ledger)
         self.work.add((run.start_s, run.end_s, count, n_seqs, 0, 0.0))
         self._end(self.lane.advance(count, run.emitted_by(count)))
 
@@ -333,7 +343,7 @@ class Replica:
 
     def _log_load(self, now_s: float) -> None:
         scheduler, cache = self.scheduler, self.cache
-        self.load.add((now_s, len(scheduler.running), len(scheduler.waiting), cache.num_blocks - cache.num_free))
+        self.load.add((now_s, len(scheduler.running), scheduler.waiting.size, cache.num_blocks - cache.num_free))
 
     def _start_decoding(self, plan: StepPlan) -> list[Sequence]:
         """Emit the token of each finished prefill; return the sequences that need no more."""

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.acceptance.base import AcceptanceModel, Outputs, Rounds
+from simulator.acceptance.base import AcceptanceModel, Outputs, Potential, Rounds
 from simulator.acceptance.rounds import chain_rounds
 from simulator.config import EngineConfig
 from simulator.longcolumns import SparseColumn, apart, let_go
+from simulator.potentials import PotentialStore
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -92,6 +93,7 @@ class Outcomes:
         self._model = model if config.num_speculative_tokens else None
         self._config = config
         self._columns = tuple(SparseColumn(np.uint16) for _ in range(3))
+        self._potentials = PotentialStore(config.num_speculative_tokens)
         self._chunks: dict[int, _Chunk] = {}
         if self._model is None:
             counts = np.maximum(np.diff(outputs.offsets) - 1, 0)
@@ -109,7 +111,7 @@ class Outcomes:
         """Rounds of *attempt* from output token *position* on, cut to *limit* drafts, the first to *first_limit*."""
         if position == 1 and first_limit is None and limit is None:
             return self._planned(attempt)
-        columns = self._rounds(self._outputs_of(attempt, attempt + 1), position, first_limit, limit)[1:]
+        columns = self._changed(attempt, position, first_limit, limit)
         emitted = columns[0]
         offset = self._size
         self._size += emitted.size
@@ -186,29 +188,37 @@ class Outcomes:
 
     def _draw(self) -> I64:
         """Draw the rounds of all attempts into the columns; return how many each has."""
+        assert self._model is not None
         counts = [np.empty(0, dtype=np.int64)]
         for first, last in _draws(self._outputs.offsets):
-            count, *parts = self._rounds(self._outputs_of(first, last), 1)
+            outputs = self._outputs_of(first, last)
+            potential = self._model.potential(outputs, self._config.num_speculative_tokens)
+            self._potentials.append(potential)
+            count, *parts = self._rounds(outputs, potential, 1)
             counts.append(count)
             self._append(parts)
             let_go(self._outputs.labels)
         return np.concatenate(counts)
 
-    def _rounds(
-        self, outputs: Outputs, position: int, first_limit: int | None = None, limit: int | None = None
-    ) -> tuple[I64, U16, U16, U16]:
-        """Rounds per attempt, and tokens emitted, verified and verified without being drafts in each."""
+    def _changed(self, attempt: int, position: int, first_limit: int | None, limit: int | None) -> tuple[U16, U16, U16]:
+        """Tokens emitted, verified and verified without being drafts in each round of *attempt* from *position* on."""
+        low, high = self._outputs.offsets[attempt : attempt + 2].tolist()
         if self._model is None:
-            counts = np.maximum(np.diff(outputs.offsets) - position, 0)
-            return counts, *_one_each(int(counts.sum()))
-        gamma = self._config.num_speculative_tokens
-        potential = self._model.potential(outputs, gamma)
+            return _one_each(max(0, high - low - position))
+        outputs, gamma = self._outputs_of(attempt, attempt + 1), self._config.num_speculative_tokens
+        potential = self._potentials.of(low, high)
+        if potential is None:
+            potential = self._model.potential(outputs, gamma)
         if limit is not None:
             potential = potential.cut(limit)
         if first_limit is not None:
             limits = np.full(potential.accepted.size, gamma, dtype=np.int16)
-            limits[outputs.offsets[:-1] + position] = first_limit
+            limits[position] = first_limit
             potential = potential.cut(limits)
+        return self._rounds(outputs, potential, position)[1:]
+
+    def _rounds(self, outputs: Outputs, potential: Potential, position: int) -> tuple[I64, U16, U16, U16]:
+        """Rounds per attempt, and tokens emitted, verified and verified without being drafts in each."""
         rounds = chain_rounds(potential, outputs.offsets, first=position)
         counts = np.diff(rounds.offsets)
         return counts, rounds.emitted.astype(np.uint16), *self._within_model_len(outputs, rounds, counts)

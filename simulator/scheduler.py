@@ -95,7 +95,7 @@ class Scheduler:
         """Whether the coming step may differ from a pure decoding step."""
         if self.prefilling:
             return True
-        return bool(self.waiting) and len(self.running) < self.config.max_num_seqs and not self._is_blocked()
+        return self.waiting.size > 0 and len(self.running) < self.config.max_num_seqs and not self._is_blocked()
 
     def max_decode_tokens(self) -> int:
         """Tokens that decoding may take of a step's budget before the step must be planned.
@@ -103,7 +103,7 @@ class Scheduler:
         A waiting sequence whose chunk found no blocks may be admitted once a smaller budget makes its chunk smaller.
         """
         budget = self.config.max_num_batched_tokens
-        if self.waiting and len(self.running) < self.config.max_num_seqs and self._is_blocked():
+        if self.waiting.size and len(self.running) < self.config.max_num_seqs and self._is_blocked():
             return budget - self._blocked_chunk
         return budget
 
@@ -177,7 +177,7 @@ class Scheduler:
         plan.chunks.append((sequence, chunk))
 
     def _admit(self, budget: int, plan: StepPlan) -> None:
-        while budget > 0 and self.waiting and len(self.running) < self.config.max_num_seqs:
+        while budget > 0 and self.waiting.size and len(self.running) < self.config.max_num_seqs:
             if self._is_blocked() and budget >= self._blocked_chunk:
                 return
             sequence = self.waiting.head()

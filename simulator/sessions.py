@@ -264,10 +264,11 @@ class SessionDriver:
         if self._due is not None:
             self._begin(self._due)
             self._due = None
+        now_s = self._env.now
         for time_s, session in self._coming:
-            if time_s > self._env.now:
+            if time_s > now_s:
                 self._due = session
-                self._env.timeout(time_s - self._env.now).callbacks.append(self._arrive)
+                self._env.timeout(time_s - now_s).callbacks.append(self._arrive)
                 return
             self._begin(session)
 
