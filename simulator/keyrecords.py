@@ -7,13 +7,13 @@ so that all records of some nodes are read together, a part of each chunk, and a
 from __future__ import annotations
 
 import io
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from traces.temporary import file_of, write_all
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[np.void]
@@ -42,10 +42,9 @@ class KeyRecords:
         self.size = 0
 
     def append(self, records: Records) -> None:
-        """Add a chunk, in order of place."""
+        """Add a chunk, in order of place. Raises SimtoolError where there is no room on disk."""
         part = (records["node"] >> np.uint64(56)).astype(np.uint8)
-        self._file.seek(self.size * RECORD.itemsize)
-        self._file.write(records[np.argsort(part, kind="stable")].tobytes())
+        self._put(self.size, records[np.argsort(part, kind="stable")].tobytes())
         counts = np.bincount(part, minlength=_PARTS)
         self._bounds.append(self.size + np.concatenate(([0], np.cumsum(counts))))
         self.size += records.size
@@ -64,8 +63,7 @@ class KeyRecords:
             at(records, np.repeat([start for start, _, _ in extents], sizes) + records["place"])
             written = 0
             for (_, first, _), size in zip(extents, sizes, strict=True):
-                self._file.seek(int(first) * RECORD.itemsize)
-                self._file.write(records[written : written + size].tobytes())
+                self._put(int(first), records[written : written + size].tobytes())
                 written += size
 
     def chunks(self) -> Iterator[Records]:
@@ -81,10 +79,16 @@ class KeyRecords:
         self._file.close()
 
     def _to_disk(self, held: io.BytesIO) -> None:
-        file = tempfile.TemporaryFile()  # noqa: SIM115
-        weakref.finalize(self, file.close)
-        file.write(held.getbuffer())
-        self._file = file
+        self._file = file_of(self)
+        write_all(self._file, held.getbuffer())
+
+    def _put(self, first: int, data: bytes) -> None:
+        """Write records from number *first* on."""
+        self._file.seek(first * RECORD.itemsize)
+        if isinstance(self._file, io.BytesIO):
+            self._file.write(data)
+        else:
+            write_all(self._file, data)
 
     def _read(self, first: Any, last: Any) -> Records:
         self._file.seek(int(first) * RECORD.itemsize)

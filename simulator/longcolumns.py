@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.lazyzeros import backing
-from traces.errors import no_room
+from traces.temporary import file_of, room, write_all
 
 T = TypeVar("T")
 Column = npt.NDArray[Any]
@@ -70,14 +70,10 @@ class LongColumn:
         return np.frombuffer(mapped, self.dtype)
 
     def _write(self) -> None:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-                weakref.finalize(self, self._file.close)
-                _open.add(self)
-            _write_all(self._file.fileno(), self._held)
-        except OSError as error:
-            raise no_room(error) from None
+        if self._file is None:
+            self._file = file_of(self)
+            _open.add(self)
+        write_all(self._file, self._held)
         self._written += len(self._held)
         self._held = bytearray()
 
@@ -118,12 +114,9 @@ def zeros_apart(count: int, kinds: Mapping[str, npt.DTypeLike]) -> dict[str, Col
     sizes = [-(-count * np.dtype(kind).itemsize // mmap.PAGESIZE) * mmap.PAGESIZE for kind in kinds.values()]
     if sum(sizes) <= IN_MEMORY_BYTES or len(_open) >= MOST_FILES:
         return {name: np.zeros(count, kind) for name, kind in kinds.items()}
-    try:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            _reserve(file.fileno(), sum(sizes))
-            mapped = _Mapped(file.fileno(), sum(sizes))
-    except OSError as error:
-        raise no_room(error) from None
+    with room(), tempfile.TemporaryFile(buffering=0) as file:
+        _reserve(file, sum(sizes))
+        mapped = _Mapped(file.fileno(), sum(sizes))
     _open.add(mapped)
     begins = np.cumsum([0, *sizes]).tolist()
     return {
@@ -203,19 +196,13 @@ def parts_of(begins: I64) -> list[slice]:
     return [slice(*pair) for pair in pairwise(np.unique(np.append(marks, begins.size)).tolist())]
 
 
-def _write_all(descriptor: int, data: bytearray | bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
-def _reserve(descriptor: int, size: int) -> None:
+def _reserve(file: IO[bytes], size: int) -> None:
     """Make room for *size* bytes: a page of a map that finds none when it is written to ends the process."""
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
+        os.posix_fallocate(file.fileno(), 0, size)
         return
     for first in range(0, size, PART):
-        _write_all(descriptor, bytes(min(PART, size - first)))
+        write_all(file, bytes(min(PART, size - first)))
 
 
 class SparseColumn:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-
 
 class SimtoolError(Exception):
     """Base of every error that a user can mend; the command line exits with code 3."""
@@ -19,11 +17,3 @@ class TraceError(SimtoolError):
         self.mend = mend
         place = path if line is None else f"{path}:{line}"
         super().__init__(f"{place}: {reason}" + (f" ({mend})" if mend else ""))
-
-
-def no_room(error: OSError) -> SimtoolError:
-    """What to say where a temporary file cannot be written."""
-    return SimtoolError(
-        f"{tempfile.gettempdir()}: {error.strerror or error}: a large trace needs room for temporary files there; set "
-        "TMPDIR to a folder that has it"
-    )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import tempfile
-import weakref
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
@@ -13,7 +11,7 @@ from typing import IO, Generic, TypeVar
 import msgspec
 from msgspec.structs import astuple, fields
 
-from traces.errors import no_room
+from traces.temporary import file_of, write_all
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -115,14 +113,9 @@ class HeldRows(Generic[Row]):
                 self._write()
 
     def _write(self) -> None:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed when the records are gone
-                weakref.finalize(self, self._file.close)
-            self._file.write(self._packed)
-            self._file.flush()
-        except OSError as error:
-            raise no_room(error) from None
+        if self._file is None:
+            self._file = file_of(self)
+        write_all(self._file, self._packed)
         self._written = self._ends[-1]
         self._packed.clear()
         self._map = None

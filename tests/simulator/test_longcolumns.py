@@ -112,15 +112,6 @@ def test_columns_of_known_length_keep_what_is_written(monkeypatch: pytest.Monkey
     assert np.array_equal(moved, np.arange(5000))
 
 
-def test_no_room_for_a_column_of_known_length_is_said_before_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(longcolumns, "_reserve", full)
-    with pytest.raises(SimtoolError, match=r"No space left on device.*TMPDIR"):
-        zeros_apart(1 << 20, {"time_s": np.float64})
-
-
 @given(st.lists(st.one_of(st.integers(0, 255), st.none()), max_size=20))
 def test_numbers_one_by_one(moves: list[int | None]) -> None:
     with pytest.MonkeyPatch.context() as patch:

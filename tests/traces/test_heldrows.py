@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traces import heldrows
-from traces.errors import SimtoolError
 from traces.heldrows import HeldRows, Row
 from traces.readers.mooncake_rows import Request
 from traces.readlog import ReadLog
@@ -76,17 +75,6 @@ def test_sessions_of_a_large_file_are_those_of_a_small_one(
     monkeypatch.setattr(heldrows, "_HELD_BYTES", 64)
     assert list(read_sessions([str(path)], ReadLog(), name)) == whole
     assert sorted(len(session.turns) for session in whole) == [8, 8, 8, 9, 9, 9, 9]
-
-
-def test_no_room_on_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full() -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(heldrows, "_HELD_BYTES", 1)
-    monkeypatch.setattr(heldrows, "_PACKED_AT_A_TIME", 1)
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.raises(SimtoolError, match="No space left on device"):
-        HeldRows(Request, 0).append(Request(1, 1))
 
 
 def test_few_records_need_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
