@@ -27,6 +27,8 @@ I64 = npt.NDArray[np.int64]
 MAX_JUMP_STEPS = 2048
 """Steps computed at once: bounds the work lost when an arrival cuts a jump short."""
 _STEPS = np.arange(MAX_JUMP_STEPS, dtype=np.float64)
+_sums = np.add.accumulate  # on short arrays up to three times as fast as their method cumsum
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 @dataclass(slots=True, eq=False)
@@ -243,7 +245,7 @@ class Replica:
             return None
         n_drafts = self.lane.demand()[0] - n_seqs if self.config.num_speculative_tokens else 0
         prefill = self._prefill_work(plan)
-        cost = self.cost.step(n_seqs, n_drafts, self.lane.context_tokens, self._draft_passes(n_drafts), prefill)
+        cost = self.cost.step(n_seqs, n_drafts, self.lane.context_tokens, self.lane.passes(), prefill)
         total = prefill.tokens
         for sequence, chunk in plan.chunks:
             request = self._live[sequence.id]
@@ -282,16 +284,12 @@ class Replica:
             request.scheduled_s = max(self._clock_s, request.arrival_s)
             request.hit_tokens = sequence.hit_tokens
 
-    def _draft_passes(self, n_drafts: int) -> int:
-        return int(self.lane.draft_passes(1)[0]) if n_drafts else 0
-
     def _decode_step(self, tokens: int, blocks: int) -> DecodeStep:
         """The coming step, which verifies *tokens* tokens and takes *blocks* blocks."""
         lane = self.lane
         n_seqs = len(lane)
         n_drafts = tokens - n_seqs
-        passes = self._draft_passes(n_drafts)
-        duration_s = float(self.cost.decode_s(n_seqs, n_drafts, lane.context_tokens, passes))
+        duration_s = float(self.cost.decode_s(n_seqs, n_drafts, lane.context_tokens, lane.passes()))
         start_s = self._clock_s
         return DecodeStep(start_s, start_s + duration_s, duration_s, n_seqs, lane.emitted(), blocks)
 
@@ -300,7 +298,7 @@ class Replica:
         lane = self.lane
         n_seqs, gamma = len(lane), self.config.num_speculative_tokens
         window = lane.window(count)
-        blocks = window[2].cumsum(dtype=np.int64)
+        blocks = _sums(window[2], 0, _INT32)
         if blocks.item(-1) > self.cache.num_free:
             count = int(blocks.searchsorted(self.cache.num_free, side="right"))
         emitted = None
@@ -308,16 +306,16 @@ class Replica:
             over = window[1, :count] > self.scheduler.max_decode_tokens() - n_seqs
             if over.any():
                 count = int(over.argmax())
-            emitted = window[0, :count].cumsum(dtype=np.int64)
+            emitted = _sums(window[0, :count], 0, _INT64)
             context: F64 | I64 = np.subtract(emitted, window[0, :count])
             context += lane.context_tokens
             durations = self.cost.decode_s(float(n_seqs), window[1, :count], context, lane.draft_passes(count))
         else:  # each sequence emits one token a step
-            context = _STEPS[:count] * n_seqs
-            context += lane.context_tokens
+            context = _STEPS[:count] * float(n_seqs)
+            context += float(lane.context_tokens)
             durations = self.cost.decode_s(float(n_seqs), 0.0, context, 0.0)
         run = durations if isinstance(durations, np.ndarray) else np.full(count, durations)
-        ends_s = run.cumsum()
+        ends_s = _sums(run)
         ends_s += self._clock_s
         return Run(self._clock_s, n_seqs, ends_s, run, emitted, blocks, count, ends_s.item(-1))
 

@@ -10,7 +10,7 @@ from collections import deque
 
 import numpy as np
 
-from simulator.kvcache import BlockIds
+from simulator.kvcache import BlockIds, count_leading
 from simulator.lazyzeros import lazy_zeros
 
 
@@ -39,8 +39,7 @@ class HostTier:
 
     def leading(self, ids: BlockIds) -> int:
         """How many of the first of *ids* are kept. Changes nothing."""
-        held = self._held[ids]
-        return int(ids.size) if held.all() else int(held.argmin())
+        return count_leading(self._held[ids])
 
     def load(self, ids: BlockIds) -> float:
         """Seconds to load the blocks *ids*, which become the most recent; the host keeps its copies."""

@@ -95,6 +95,14 @@ class SecondTier(Protocol):
         ...
 
 
+def count_leading(flags: npt.NDArray[np.bool_]) -> int:
+    """How many of the first of *flags* are set."""
+    if not flags.size:
+        return 0
+    first = int(flags.argmin())
+    return flags.size if flags[first] else first
+
+
 class KVCache:
     """A pool of *num_blocks* blocks, with *num_identities* distinct reusable block contents.
 
@@ -131,8 +139,7 @@ class KVCache:
         if not self._enabled or limit <= 0 or (not table.path.size and table.parked is None):
             return _MISS
         path = table.path[:limit]
-        present = self._resident[path]
-        count = path.size if present.all() else int(present.argmin())
+        count = count_leading(self._resident[path])
         from_free = count - int(np.count_nonzero(self._refs[path[:count]]))
         if count == table.path.size and table.parked is not None:
             extra = min(table.parked.count, limit - count)

@@ -154,6 +154,14 @@ class DecodeLane:
         passes: I64 = (self.window(n_steps)[1] > 0) * self._config.num_speculative_tokens
         return passes
 
+    def passes(self) -> int:
+        """Sequential draft passes in the coming step."""
+        if not self._decoders or not self._totals.item(1, self.step - self._base):
+            return 0
+        if self._depths is not None:
+            return self._depths.deepest(self.step, 1).item(0)
+        return self._config.num_speculative_tokens
+
     def limit_drafts(self, gamma: int) -> None:
         """Cut all rounds from the coming step on to *gamma* drafts."""
         limit = gamma if gamma < self._config.num_speculative_tokens else None

@@ -53,7 +53,7 @@ class StepLedger:
         count = end_s.size
         at = self._room_for(count)
         self._ends_s[at : at + count] = end_s
-        np.divide(durations_s, n_seqs, out=self._shares_s[at : at + count])
+        np.divide(durations_s, float(n_seqs), out=self._shares_s[at : at + count])
         self.busy_s += float(np.add.reduce(durations_s))
 
     def _room_for(self, count: int) -> int:

@@ -12,6 +12,7 @@ from simulator.scheduler import StepPlan
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
+I32 = npt.NDArray[np.int32]
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Run:
     durations_s: F64
     emitted: I64 | None
     """Tokens emitted by the steps up to each one, that one included; None: one a sequence and step."""
-    blocks: I64
+    blocks: I32
     """Blocks taken by the steps up to each one, that one included."""
     n_steps: int
     """How many of them are to be run."""
