@@ -26,14 +26,27 @@ class Groups(Generic[Row]):
         self._group = array("q")
         """Of each record."""
         self._rows = HeldRows(kind)
+        self._names: list[str] = []
+        self._added: list[Row] = []
+        """The last records, and the names of their groups."""
 
     def add(self, name: str, row: Row) -> None:
         """Add a record to the group *name*. Raises SimtoolError where there is no room on disk for many."""
-        self._group.append(self._numbers.setdefault(name, len(self._numbers)))
-        self._rows.append(row)
+        self._names.append(name)
+        self._added.append(row)
+        if len(self._names) >= _AT_A_TIME:
+            self._settle()
+
+    def _settle(self) -> None:
+        numbers = self._numbers
+        self._group.extend([numbers.setdefault(name, len(numbers)) for name in self._names])
+        self._rows.extend(self._added)
+        self._names.clear()
+        self._added.clear()
 
     def __iter__(self) -> Iterator[tuple[str, list[Row]]]:
         """The groups in the order in which they were first met, each with its records."""
+        self._settle()
         for name, places in zip(self._numbers, members(self._group), strict=True):
             yield name, self._rows.of(places)
 

@@ -57,12 +57,6 @@ class HeldRows(Generic[Row]):
     def __len__(self) -> int:
         return len(self._ends) - 1 + len(self._held)
 
-    def append(self, row: Row) -> None:
-        """Add a record. Raises SimtoolError where there is no room on disk."""
-        self._held.append(row)
-        if len(self._held) >= self._most:
-            self._pack()
-
     def extend(self, rows: Sequence[Row]) -> None:
         """Add records. Raises SimtoolError where there is no room on disk."""
         self._held.extend(rows)

@@ -57,6 +57,24 @@ def length_turn(
     )
 
 
+def block_turn(
+    turn_id: str,
+    tokens: int,
+    block_tokens: int,
+    ids: tuple[int | str, ...],
+    output_tokens: int,
+    times: Times | None = None,
+    parent: str | None = None,
+    tool_waits: tuple[ToolWait, ...] = (),
+    user_wait_s: float | None = None,
+    model: str | None = None,
+) -> Turn:
+    """A turn whose prompt of *tokens* has *ids* of its blocks, or none; as `length_turn`, in less time."""
+    prompt = LengthPrompt(tokens, block_tokens, ids) if ids else LengthPrompt(tokens)
+    attempt = Attempt(OUTPUTS[output_tokens], Usage(tokens, None, None, output_tokens), times)
+    return Turn(turn_id, prompt, (attempt,), parent, tool_waits, user_wait_s, model)
+
+
 class _Outputs(dict[int, tuple[OpaqueBlock, ...]]):
     """Outputs without text by their tokens; those asked for first are kept."""
 

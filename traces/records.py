@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import isfinite
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import jiter
 import msgspec
@@ -18,6 +18,7 @@ import orjson
 from traces.errors import TraceError
 from traces.jsontext import values_of
 from traces.readlog import ReadLog
+from traces.rows import Row, rows
 from traces.source import SourceFile
 
 Json = dict[str, object]
@@ -30,7 +31,6 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=_MAX_COUNT)]
 """A count of one or more."""
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 """A text, as first_text takes it."""
-_Row = TypeVar("_Row", bound=msgspec.Struct)
 _HEAD_VALUES = 40
 _MAX_DEPTH = 200
 """Nesting that jiter refuses to go beyond."""
@@ -125,24 +125,15 @@ def _object(file: SourceFile, number: int, line: bytes, log: ReadLog) -> Json | 
     return None
 
 
-def decoded(file: SourceFile, kind: type[_Row], log: ReadLog) -> Iterator[tuple[int, _Row | Json]]:
+def decoded(file: SourceFile, kind: type[Row], log: ReadLog) -> Iterator[tuple[int, Row | Json]]:
     """Yield (line number, row) of each line: as *kind* where it fits, else as in `objects`.
 
     *kind* should take the usual lines only, and what it takes must mean the same as the object: it saves time.
     """
-    decode = msgspec.json.Decoder(kind).decode
-    for number, line in file.lines():
-        try:
-            row = decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            value = _object(file, number, line, log)
-            if value is not None:
-                yield number, value
-        else:
-            yield number, row
+    return rows(file, kind, lambda number, line: _object(file, number, line, log))
 
 
-def documents(file: SourceFile, log: ReadLog, kind: type[_Row] | None = None) -> Iterator[tuple[int | None, object]]:
+def documents(file: SourceFile, log: ReadLog, kind: type[Row] | None = None) -> Iterator[tuple[int | None, object]]:
     """Yield the values of *file*, whether it is one JSON document or JSON lines, whatever its name says.
 
     Lines that fit *kind* are given as such (see `decoded`).

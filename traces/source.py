@@ -15,6 +15,9 @@ from traces.unpacking import Cut, unpacked
 
 HEAD_BYTES = 1 << 16
 """Bytes of a file that sniffing sees."""
+_BLOCK_BYTES = 1 << 15
+_MARK = b"\xef\xbb\xbf"
+"""Byte order mark of UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +57,25 @@ class SourceFile:
     def read(self) -> bytes:
         """The whole content, without a byte order mark."""
         with self.open() as stream:
-            return stream.read().removeprefix(b"\xef\xbb\xbf")
+            return stream.read().removeprefix(_MARK)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield (line number from 1, line without its end) of each non-blank line."""
         with self.open() as stream:
             for number, line in enumerate(stream, start=1):
-                text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
+                text = (line.removeprefix(_MARK) if number == 1 else line).strip()
                 if text:
                     yield number, text
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the content some whole lines at a time, without a byte order mark."""
+        with self.open() as stream:
+            mark = _MARK
+            while block := stream.read(_BLOCK_BYTES):
+                if not block.endswith(b"\n"):
+                    block += stream.readline()
+                yield block.removeprefix(mark)
+                mark = b""
 
     @property
     def suffix(self) -> str:

@@ -54,7 +54,7 @@ def _comes_back(kind: type[Row], rows: list[Row], objects: int, held: int, data:
         kept = HeldRows(kind, objects)
         whole = data.draw(st.integers(0, len(rows)))
         for row in rows[:whole]:
-            kept.append(row)
+            kept.extend([row])
         kept.of(range(whole))
         kept.extend(rows[whole:])
         assert len(kept) == len(rows)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from traces.grouping import members
 from traces.heldrows import HeldRows
-from traces.lengths import OUTPUTS, scoped, unique
-from traces.model import Attempt, LengthPrompt, Session, SpawnLink, Times, ToolWait, Turn, Usage
+from traces.lengths import block_turn, scoped, unique
+from traces.model import Session, SpawnLink, Times, ToolWait, Turn
 from traces.readers.agentic_graph import Graph
 from traces.readers.agentic_rows import AgenticRow
 
@@ -86,7 +86,7 @@ def _turn(
     user_wait_s: float | None = None,
 ) -> Turn:
     """The request as a turn."""
-    tokens, output_tokens, ids = row.input_tokens, row.output_tokens, row.ids
-    prompt = LengthPrompt(tokens, block_tokens, ids) if ids else LengthPrompt(tokens)
-    attempt = Attempt(OUTPUTS[output_tokens], Usage(tokens, None, None, output_tokens), times)
-    return Turn(row.request_id, prompt, (attempt,), parent, tool_waits, user_wait_s, row.model)
+    tokens, output_tokens = row.input_tokens, row.output_tokens
+    return block_turn(
+        row.request_id, tokens, block_tokens, row.ids, output_tokens, times, parent, tool_waits, user_wait_s, row.model
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traces.grouping import Groups
-from traces.lengths import check_blocks, length_turn, turn_names
-from traces.model import LengthPrompt, Session, Turn
+from traces.lengths import block_turn, check_blocks, turn_names
+from traces.model import Session, Turn
 from traces.readers.base import JsonReader, stem
 from traces.readers.mooncake_rows import BLOCK_TOKENS, Request, delay_s, requests, sent_at, sent_s
 from traces.readlog import ReadLog
@@ -48,7 +48,7 @@ class MooncakeReader(JsonReader):
             name = request.session_id
             if name is None:
                 turn = _turn("t1", request)
-                yield Session(id=f"{prefix}:{number}", turns=(turn,), start_s=sent_s(request))
+                yield Session(f"{prefix}:{number}", (turn,), start_s=sent_s(request))
             else:
                 sessions.add(name, request)
         for name, rows in sessions:
@@ -59,24 +59,17 @@ READER = MooncakeReader()
 
 
 def _session(name: str, rows: Sequence[Request]) -> Session:
+    """The requests of a session; between two of them a person waits."""
     names = turn_names(len(rows))
     waits = [delay_s(request) for request in rows[1:]]
     turns = [
         _turn(turn_id, request, parent, wait_s)
         for turn_id, request, parent, wait_s in zip(names, rows, (None, *names), (*waits, None), strict=False)
     ]
-    return Session(id=name, turns=tuple(turns), start_s=sent_s(rows[0]))
+    return Session(name, tuple(turns), start_s=sent_s(rows[0]))
 
 
-def _turn(turn_id: str, request: Request, parent: str | None = None, user_wait_s: float | None = None) -> Turn:
-    """The turn of *request*; a person waits before the next one."""
-    ids = request.ids
-    return length_turn(
-        turn_id,
-        LengthPrompt(request.input_tokens, BLOCK_TOKENS if ids else None, ids),
-        request.output_tokens,
-        times=sent_at(request),
-        parent=parent,
-        user_wait_s=user_wait_s,
-        model=request.model,
-    )
+def _turn(turn_id: str, request: Request, parent: str | None = None, wait_s: float | None = None) -> Turn:
+    tokens, output_tokens, times = request.input_tokens, request.output_tokens, sent_at(request)
+    model = request.model
+    return block_turn(turn_id, tokens, BLOCK_TOKENS, request.ids, output_tokens, times, parent, (), wait_s, model)

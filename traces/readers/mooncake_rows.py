@@ -10,6 +10,7 @@ from traces.lengths import usable_lengths
 from traces.model import Times
 from traces.readlog import ReadLog
 from traces.records import Positive
+from traces.rows import rows
 from traces.source import SourceFile
 
 BLOCK_TOKENS = 512
@@ -65,14 +66,7 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
 
 def requests(file: SourceFile, log: ReadLog) -> Iterator[tuple[int, Request]]:
     """Yield (line number, request) of each usable line of *file*."""
-    decode = msgspec.json.Decoder(Request).decode
-    for number, line in file.lines():
-        try:
-            request: Request | None = decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            request = _request(file, number, line, log)
-        if request is not None:
-            yield number, request
+    return rows(file, Request, lambda number, line: _request(file, number, line, log))
 
 
 def _request(file: SourceFile, number: int, line: bytes, log: ReadLog) -> Request | None:
