@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,24 @@ class PromptKeys:
             known = self._known[start] = block_keys(IdRun(block_ids.first, _AHEAD * count), block_tokens)
             known.flags.writeable = False
         return known[:count]
+
+
+def block_prompts(prompts: Sequence[LengthPrompt]) -> list[BlockPrompt]:
+    """Prompts known by their lengths in numbers; as `PromptKeys.prompt`, the keys of many prompts at once."""
+    known = PromptKeys()
+    listed = [() if isinstance(prompt.block_ids, IdRun) else prompt.block_ids for prompt in prompts]
+    words = _whole(list(chain.from_iterable(listed)))
+    if words is None:
+        return [known.prompt(prompt) for prompt in prompts]
+    counts = [len(ids) for ids in listed]
+    widths = np.array([prompt.block_tokens or 0 for prompt in prompts], np.uint64)
+    keys = salted(words, np.repeat(widths, counts))
+    keys.flags.writeable = False
+    ends = accumulate(counts)
+    return [
+        BlockPrompt(prompt.tokens, prompt.block_tokens, keys[end - count : end]) if count else known.prompt(prompt)
+        for prompt, count, end in zip(prompts, counts, ends, strict=True)
+    ]
 
 
 def _whole(block_ids: Sequence[int | str] | IdRun) -> U64 | None:

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from tokenclass.blockkeys import PromptKeys
+from tokenclass.blockkeys import block_prompts
 from tokenclass.hidden import own_key
 from tokenclass.identity import hashed_name
 from tokenclass.mix import Mix
 from tokenclass.parents import parent_places
-from tokenclass.tagged import BlockPrompt, TaggedCounts
+from tokenclass.tagged import TaggedCounts
 from traces.model import LengthPrompt, OpaqueBlock, Session, Turn, Verdict
 
 _TOGETHER_TURNS = 1 << 13
@@ -77,21 +77,12 @@ def tag_counted(counted: CountedSessions, mix: Mix) -> TaggedCounts:
         sessions=counted.sessions,
         turns=counted.turns,
         parents=[place for session in counted.sessions for place in parent_places(session)],
-        prompts=_block_prompts(counted.sessions) if counted.block_ids else [],
+        prompts=block_prompts(counted.prompts) if counted.block_ids else [],
         prompt_tokens=np.array([prompt.tokens for prompt in counted.prompts], np.int64),
         output_tokens=output_tokens,
         labels=mix.draw_all(output_tokens, identities),
         assumptions={mix.assumption: len(counted.turns)},
     )
-
-
-def _block_prompts(sessions: Iterable[Session]) -> list[BlockPrompt]:
-    """The prompts of all turns, those of a session with common keys."""
-    found: list[BlockPrompt] = []
-    for session in sessions:
-        keys = PromptKeys()
-        found += [keys.prompt(turn.prompt) for turn in session.turns if type(turn.prompt) is LengthPrompt]
-    return found
 
 
 def _lengths(session: Session) -> tuple[Sequence[LengthPrompt], Sequence[int]] | None:

@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenclass.blockkeys import PromptKeys, block_keys
+from tokenclass.blockkeys import PromptKeys, block_keys, block_prompts
 from tokenclass.identity import identity64, salted
 from tokenclass.layout import Layout
 from tokenclass.mix import ClassMix
 from tokenclass.tagger import TagOptions, tag_session
 from tokenclass.tokenizers import load_tokenizer
 from traces.idrun import IdRun
-from traces.model import Attempt, Block, Message, MessagePrompt, OpaqueBlock, Session, Turn
+from traces.model import Attempt, Block, LengthPrompt, Message, MessagePrompt, OpaqueBlock, Session, Turn
 from traces.opaque import by_id
 
 runs = st.builds(
@@ -28,6 +28,21 @@ def test_a_run_has_the_keys_of_its_ids(asked: list[IdRun], width: int | None) ->
         expected = block_keys(tuple(run), width)
         assert block_keys(run, width).tolist() == expected.tolist() == known.of(run, width).tolist()
         assert known.of(tuple(run), width).tolist() == expected.tolist()
+
+
+_IDS = st.one_of(
+    runs,
+    st.lists(st.integers(0, 5) | st.integers((1 << 63) - 1, (1 << 64) - 1), max_size=5).map(tuple),
+    st.lists(st.sampled_from([1, -1, 1 << 64, "a"]), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(st.builds(LengthPrompt, st.just(700), st.sampled_from([None, 16, 512]), _IDS), max_size=8))
+def test_many_prompts_have_the_keys_that_each_has(prompts: list[LengthPrompt]) -> None:
+    found = block_prompts(prompts)
+    assert [(one.tokens, one.block_tokens) for one in found] == [(one.tokens, one.block_tokens) for one in prompts]
+    for one, prompt in zip(found, prompts, strict=True):
+        assert one.block_keys.tolist() == block_keys(prompt.block_ids, prompt.block_tokens).tolist()
 
 
 @given(st.lists(st.integers(-2, 1 << 64) | st.sampled_from(["5", "-1", ""]), max_size=6))
